@@ -298,6 +298,15 @@ function bookRules(address: StoreKind['address']): void {
     ]);
   });
 
+  test('an import takes no hash of an empty text, which no key has', async (t) => {
+    const { book } = await open(t);
+    const { faults, options } = collectFaults({ update: false });
+    const line = { plan: 'free', hash: `sha256:${digestOf('').toUpperCase()}` };
+    const report = await book.importKeys(linesOf([line, line]), options, by);
+    assert.equal(report.refused, 2);
+    assert.deepEqual(faults, ['1: hash is that of an empty text', '2: hash is that of an empty text']);
+  });
+
   test('an import brings many keys at once to what it says, and the last line of a key has the last word', async (t) => {
     const store = await openPatiently(t, address(t));
     let [reading, readingMost] = [0, 0];

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { digestOfNothing } from '../../config/digest.ts';
 import { isVariable, weaknessOf } from '../../config/weak-secret.ts';
 import type { KeyRecord } from '../../stores/key-store.ts';
 import { completeFields, type KeyFields, type WrittenFields } from '../key-fields.ts';
@@ -111,8 +112,10 @@ function readSecret(
   }
   if (secret === undefined) {
     const hex = typeof digest === 'string' ? /^(?:sha256:)?([0-9a-fA-F]{64})$/.exec(digest)?.[1] : undefined;
-    if (hex !== undefined) return { digest: hex.toLowerCase(), start: '' };
-    throw invalidField('hash', 'must be sha256: and 64 hexadecimal digits');
+    if (hex === undefined) throw invalidField('hash', 'must be sha256: and 64 hexadecimal digits');
+    const lower = hex.toLowerCase();
+    if (lower === digestOfNothing) throw invalidField('hash', 'is that of an empty text');
+    return { digest: lower, start: '' };
   }
   if (typeof secret !== 'string' || !/^[\x21-\x7e]{1,1024}$/.test(secret)) {
     throw invalidField('secret', 'must be visible ASCII characters without spaces');
