@@ -56,7 +56,7 @@ function lossOf(
 
 /** The first line such as `-{ path: /x }` or `-path: /x`, which is not taken for an item, and often the next line too. -1 is a number. */
 function gluedDash(text: string): Mistake | undefined {
-  const found = /^[ \t]*-[^-\s\d].*\n?.*/m.exec(text);
+  const found = /^[ \t]*-[^-\s\d].*\r?\n?.*/m.exec(text);
   if (found === null) return undefined;
   const { index: from } = found;
   const fault = { offset: text.indexOf('-', from), message: 'a space is missing after this -' };

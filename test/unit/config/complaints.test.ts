@@ -114,6 +114,11 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['2:3: a space is missing after this -'],
   },
   {
+    name: 'such a dash above an item that has its space, where lines end as on Windows',
+    text: 'routes:\r\n  -path: /v1/a\r\n  - path: /v1/b\r\n',
+    says: ['2:3: a space is missing after this -'],
+  },
+  {
     name: 'such a dash in front of the last of several texts',
     text: 'targets:\n  - http://a\n  -http://b\nlisten: 1\n',
     says: ['3:3: a space is missing after this -'],
