@@ -7,8 +7,8 @@ export interface OutageWatchOptions {
   readonly longMs: number;
   /** After it ends, how long all processes have to tell the store. */
   readonly settleMs: number;
-  /** Called when an outage is over, however long it was. */
-  readonly onEnd: () => void;
+  /** Called when an outage is over, however long it was, with the moment since which the store was away. */
+  readonly onEnd: (awaySince: number) => void;
 }
 
 /** Tells from how calls end whether the store is away, and whether it was away for long until just now. */
@@ -49,8 +49,9 @@ export class OutageWatch {
     if (this.#awaySince === undefined) return;
     const { clock, longMs, settleMs, onEnd } = this.#options;
     const now = clock.mono();
-    if (now - this.#awaySince >= longMs) this.#settledAt = now + settleMs;
+    const since = this.#awaySince;
+    if (now - since >= longMs) this.#settledAt = now + settleMs;
     this.#awaySince = undefined;
-    onEnd();
+    onEnd(since);
   }
 }

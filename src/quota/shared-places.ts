@@ -24,7 +24,12 @@ const beatsAtOnce = 100;
 /** How often the store is told again of places kept or left while it was away, and of how many at most. */
 const retryMs = 250;
 const untoldMax = 10_000;
-/** Of how many places that were left the store is told again after an outage, the latest ones. */
+/**
+ * After an outage the store is told again of places that were left in it or so long before it, of so many at most. A master goes on for
+ * a second or two after another was put in its place: that one has not heard of what was left meanwhile, and the key would lack it
+ * until it expires.
+ */
+const latelyMs = 5000;
 const latelyMax = 1000;
 /**
  * After an outage this long places may have expired: one process notices it a beat late, and another's last answer is a beat old.
@@ -48,12 +53,11 @@ export class SharedPlaces {
   readonly #retry: Alarm;
   /** Places that the store has yet to be told are kept. */
   readonly #unkept = new Set<string>();
-  /**
-   * Places left lately, in a ring. A master goes on for a second or two after another was put in its place: that one has not heard of
-   * what was left meanwhile, and the key would lack it until it expires.
-   */
-  readonly #lately: PlaceOrder[] = [];
+  /** Places left lately, in a ring. */
+  readonly #lately: { readonly keyId: string; readonly placeId: string; readonly leftAt: number }[] = [];
   #leftCount = 0;
+  /** The store has yet to be told again of places left since then. */
+  #untoldSince: number | undefined;
   readonly #ids = new FreshIds();
   /** A key whose place was asked for; an idle process uses it to keep checking whether the store is there. */
   #someKey: string | undefined;
@@ -69,7 +73,10 @@ export class SharedPlaces {
       clock,
       longMs: longOutageMs,
       settleMs,
-      onEnd: () => this.#leaveLatelyLeft(),
+      onEnd: (awaySince) => {
+        this.#untoldSince ??= awaySince - latelyMs;
+        this.#retry.set();
+      },
     });
     this.#untold = new Outbox({ mono: () => clock.mono(), stepsMax: untoldMax, onError });
     this.#retry = new Alarm({ clock, afterMs: retryMs, ring: () => this.#tellAgain() });
@@ -106,7 +113,7 @@ export class SharedPlaces {
     const { keyId, placeId } = order;
     this.#taken.delete(placeId);
     this.#unkept.delete(placeId);
-    this.#lately[this.#leftCount++ % latelyMax] = order;
+    this.#lately[this.#leftCount++ % latelyMax] = { keyId, placeId, leftAt: this.#clock.mono() };
     this.#free(keyId, placeId).catch((error: unknown) => {
       if (error instanceof StoreUnavailable) this.#tellLater(() => this.#free(keyId, placeId));
       else this.#onError(error);
@@ -121,8 +128,19 @@ export class SharedPlaces {
     if (!this.#taken.has(order.placeId)) this.leave(order);
   }
 
+  /**
+   * Only when nothing else waits: while one node of a cluster is away, each answer of another ends an outage, and a store that is
+   * too slow for some calls must not get many more each time it answers one.
+   */
   #leaveLatelyLeft(): void {
-    for (const { keyId, placeId } of this.#lately) this.#tellLater(() => this.#free(keyId, placeId), 'first');
+    const since = this.#untoldSince;
+    if (since === undefined || this.#untold.size > 0) return;
+    this.#untoldSince = undefined;
+    for (const { keyId, placeId, leftAt } of this.#lately) {
+      if (leftAt < since) continue;
+      const run = (): Promise<void> => this.#free(keyId, placeId);
+      this.#untold.post({ expendable: 'first', repeatableForMs: repeatableForEver, run });
+    }
   }
 
   /** False when too much is already waiting to be told. */
@@ -134,8 +152,9 @@ export class SharedPlaces {
   }
 
   #tellAgain(): void {
+    this.#leaveLatelyLeft();
     this.#untold.retry();
-    if (this.#untold.size > 0) this.#retry.set();
+    if (this.#untold.size > 0 || this.#untoldSince !== undefined) this.#retry.set();
   }
 
   #armBeat(): void {

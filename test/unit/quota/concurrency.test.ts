@@ -266,6 +266,26 @@ test('places that were left before a failover, of which the new master has not h
   await enterSurely(one);
 });
 
+test('while the store answers some and fails others it is told of places that were left not much more often than once', async () => {
+  const { options, clock, ledger } = createQuotaScene();
+  const wide: ConcurrencyRule = { ...shared, limit: 8 };
+  const half: Ledger = {
+    ...ledger,
+    async enter(order) {
+      if (order.keyId === 'bob') throw new StoreUnavailable('away', { mayHaveHappened: false });
+      return await ledger.enter(order);
+    },
+  };
+  const places = new Concurrency({ ...options, ledger: half });
+  for (let count = 0; count < 1000; count += 1) {
+    await assert.rejects(async () => await places.enter('bob', wide, 'refuse'), StoreUnavailable);
+    (await enterSurely(places, wide)).leave();
+    await clock.pass(1);
+  }
+  const told = ledger.calls.get('leave') ?? 0;
+  assert.ok(told < 4000, `${told} times`);
+});
+
 test('a key that is told of places that were left already has them at its next request', async () => {
   const { options, weather, clock } = createQuotaScene();
   const places = new Concurrency(options);
