@@ -27,14 +27,19 @@ export class OutageWatch {
     return this.#options.clock.mono() >= this.#settledAt;
   }
 
+  /** True from a failure until an answer that ends the outage. */
+  get isAway(): boolean {
+    return this.#awaySince !== undefined;
+  }
+
   /** Passes the store's answer on, and notes whether the store is there or away. */
   async note<Answer>(asked: Promise<Answer>): Promise<Answer> {
     const answer = await this.noteFailure(asked);
-    this.#end();
+    this.end();
     return answer;
   }
 
-  /** The same for a call whose answer does not end an outage. */
+  /** The same for a call whose answer does not end an outage, or not each of its answers. */
   async noteFailure<Answer>(asked: Promise<Answer>): Promise<Answer> {
     const askedAt = this.#options.clock.mono();
     try {
@@ -45,7 +50,8 @@ export class OutageWatch {
     }
   }
 
-  #end(): void {
+  /** The store has answered what it does only when it is there. */
+  end(): void {
     if (this.#awaySince === undefined) return;
     const { clock, longMs, settleMs, onEnd } = this.#options;
     const now = clock.mono();

@@ -93,16 +93,19 @@ export class SharedPlaces {
     const order = { keyId, placeId: this.#ids.next(), limit, expiresInMs };
     let answer: PlaceAnswer;
     try {
-      answer = await this.#outage.note(this.#ledger.enter(order));
+      answer = await this.#outage.noteFailure(this.#ledger.enter(order));
     } catch (error) {
       if (error instanceof StoreUnavailable && error.mayHaveHappened) this.leave(order);
       throw error;
     }
     if (answer === 'full') {
+      // A store that has no room says it too: it needs none for that.
+      if (this.#outage.isAway) this.#lookForReturn(keyId);
       // Perhaps only by places that were left.
       this.#untold.storeAnswered();
       return undefined;
     }
+    this.#outage.end();
     this.#taken.set(order.placeId, order);
     if (this.#outage.isSettled) return order;
     this.leave(order);

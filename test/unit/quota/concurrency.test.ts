@@ -366,22 +366,32 @@ for (const asksMeanwhile of [true, false]) {
   });
 }
 
-for (const isBusy of [true, false]) {
-  test(`a store without memory, where places can only be left, gives none twice either to one that was ${isBusy ? 'busy' : 'idle'}`, async () => {
+for (const was of ['busy', 'idle', 'asked all the time'] as const) {
+  test(`a store without memory, where places can only be left, gives none twice either to one that was ${was}`, async () => {
     const { options, clock, ledger } = createQuotaScene();
     let isFull = false;
-    const needsMemory = <Answer>(take: () => Promise<Answer>): Promise<Answer> =>
-      isFull ? Promise.reject(new StoreUnavailable('no memory', { mayHaveHappened: false })) : take();
+    const requireMemory = (): void => {
+      if (isFull) throw new StoreUnavailable('no memory', { mayHaveHappened: false });
+    };
     const small: Ledger = {
       ...ledger,
-      enter: (order) => needsMemory(() => ledger.enter(order)),
-      stay: (order) => needsMemory(() => ledger.stay(order)),
+      async enter(order) {
+        // Who is denied a place needs none.
+        if (isFull && (await ledger.enter(order)) === 'full') return 'full';
+        await ledger.leave(order.keyId, order.placeId);
+        requireMemory();
+        return await ledger.enter(order);
+      },
+      async stay(order) {
+        requireMemory();
+        await ledger.stay(order);
+      },
     };
     const one = new Concurrency({ ...options, ledger: small });
     const two = new Concurrency({ ...options, ledger: small });
     const others = await Promise.all(
       Array.from(
-        { length: isBusy ? 8 : 0 },
+        { length: was === 'busy' ? 8 : 0 },
         async () => await two.enter('bob', { ...shared, limit: 8 }, 'refuse'),
       ),
     );
@@ -393,7 +403,11 @@ for (const isBusy of [true, false]) {
       await clock.pass(4000);
       if (other.kind === 'place') other.leave();
     }
-    await clock.pass(40_000);
+    for (let passedMs = 0; passedMs < 40_000; passedMs += 100) {
+      await clock.pass(100);
+      if (was !== 'asked all the time') continue;
+      assert.notEqual((await enter(two).catch(() => undefined))?.kind, 'place', `${passedMs} ms after it`);
+    }
     isFull = false;
     await assert.rejects(enter(two), StoreUnavailable);
     await clock.pass(1999);
