@@ -25,12 +25,12 @@ const beatsAtOnce = 100;
 const retryMs = 250;
 const untoldMax = 10_000;
 /**
- * After an outage the store is told again of places that were left in it or so long before it, of so many at most. A master goes on for
- * a second or two after another was put in its place: that one has not heard of what was left meanwhile, and the key would lack it
- * until it expires.
+ * After an outage the store is told again of places that were left in it or so long before it, and so long not once more; of so many at
+ * most. A master goes on for a second or two after another was put in its place: that one has not heard of what was left meanwhile, and
+ * the key would lack it until it expires.
  */
-const latelyMs = 5000;
-const latelyMax = 1000;
+const latelyMs = 3000;
+const latelyMax = 10_000;
 /**
  * After an outage this long places may have expired: one process notices it a beat late, and another's last answer is a beat old.
  */
@@ -58,6 +58,7 @@ export class SharedPlaces {
   #leftCount = 0;
   /** The store has yet to be told again of places left since then. */
   #untoldSince: number | undefined;
+  #toldAgainAt = -Infinity;
   readonly #ids = new FreshIds();
   /** A key whose place was asked for; an idle process uses it to keep checking whether the store is there. */
   #someKey: string | undefined;
@@ -132,12 +133,14 @@ export class SharedPlaces {
   }
 
   /**
-   * Only when nothing else waits: while one node of a cluster is away, each answer of another ends an outage, and a store that is
-   * too slow for some calls must not get many more each time it answers one.
+   * Not often, and only when nothing else waits: while one node of a cluster is away, each answer of another ends an outage, and a store
+   * that is too slow for some calls must not get many more each time it answers one.
    */
   #leaveLatelyLeft(): void {
     const since = this.#untoldSince;
-    if (since === undefined || this.#untold.size > 0) return;
+    const now = this.#clock.mono();
+    if (since === undefined || this.#untold.size > 0 || now - this.#toldAgainAt < latelyMs) return;
+    this.#toldAgainAt = now;
     this.#untoldSince = undefined;
     for (const { keyId, placeId, leftAt } of this.#lately) {
       if (leftAt < since) continue;

@@ -254,7 +254,8 @@ test('places that were left before a failover, of which the new master has not h
   const two = new Concurrency(options);
   const taken = [await enterSurely(one), await enterSurely(one)];
   for (const place of taken) place.leave();
-  await clock.pass(0);
+  await clock.pass(1500);
+  for (let count = 0; count < 5000; count += 1) (await enterSurely(one)).leave();
   weather.refuses = true;
   await assert.rejects(enter(one), StoreUnavailable);
   weather.refuses = false;
@@ -266,7 +267,7 @@ test('places that were left before a failover, of which the new master has not h
   await enterSurely(one);
 });
 
-test('while the store answers some and fails others it is told of places that were left not much more often than once', async () => {
+test('while the store answers some and fails others it is told twice at most of a place that was left', async () => {
   const { options, clock, ledger } = createQuotaScene();
   const wide: ConcurrencyRule = { ...shared, limit: 8 };
   const half: Ledger = {
@@ -283,7 +284,7 @@ test('while the store answers some and fails others it is told of places that we
     await clock.pass(1);
   }
   const told = ledger.calls.get('leave') ?? 0;
-  assert.ok(told < 4000, `${told} times`);
+  assert.ok(told <= 2000, `${told} times`);
 });
 
 test('a key that is told of places that were left already has them at its next request', async () => {
