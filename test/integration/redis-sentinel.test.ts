@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { after, test, type TestContext } from 'node:test';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as pause } from 'node:timers/promises';
+import { Concurrency } from '../../src/quota/concurrency.ts';
 import type { DrawOrder } from '../../src/stores/ledger.ts';
+import { systemClock } from '../../src/waiting/clock.ts';
 import { freePort } from '../helpers/free-port.ts';
 import { aCounter, aDraw, usedOf } from '../helpers/ledger-orders.ts';
 import { listen } from '../helpers/listen.ts';
@@ -74,6 +76,33 @@ test('in a planned failover nothing more is written to the old master, though it
     return (await replica.say('INFO', 'keyspace')).includes('db1:keys=');
   });
   assert.ok(await isMaster(master), 'it is not a replica yet');
+});
+
+test('after a planned failover a key that was busy at the old master to the last has its shared places', async (t) => {
+  const { url, replica, sentinel } = await startRedisSentinel(t);
+  const { ledger } = await openAt(t, url);
+  const places = new Concurrency({ ledger, clock: systemClock, onError: assert.ifError });
+  const enter = async () => await places.enter('ada', { limit: 8, shared: true }, 'refuse');
+  let entered = 0;
+  const stop = new AbortController();
+  t.after(() => stop.abort());
+  const calling = Array.from({ length: 8 }, async () => {
+    while (!stop.signal.aborted) {
+      const answer = await enter().catch(() => undefined);
+      await pause(5);
+      if (answer?.kind !== 'place') continue;
+      entered += 1;
+      answer.leave();
+    }
+  });
+  await until(() => entered > 500);
+  await sentinel.say('SENTINEL', 'FAILOVER', 'main');
+  await until(async () => / cmd=(?:evalsha|zrem)/.test(await replica.say('CLIENT', 'LIST')));
+  const before = entered;
+  // Later they would have expired.
+  await until(() => entered > before + 500, { within: 10_000 });
+  stop.abort();
+  await Promise.all(calling);
 });
 
 test('who is led back to the old master by a sentinel that has not heard of the failover is taken off it again', async (t) => {
