@@ -287,22 +287,20 @@ test('a request that waits behind another finds its key and plan as they were wh
   );
 });
 
-// Before any other test spends units, so that what is held is of this one.
 test('units that are held ahead of a plan that did not change are spent on', async (t) => {
   const plans = { many: { quotas: [{ name: 'all', limit: 100_000, per: 'month' }] } };
   const keys = [{ id: 'many', plan: 'many', secret: 'k-many' }];
   const gateway = alone;
   await beginAnew(t, gateway, { plans, keys });
-  const held = async (): Promise<number> => Number(/quota_leases (\d+)/.exec(await gateway.metrics())?.[1]);
-  const client = await openRaw(t, gateway.port);
+  const ask = (): Promise<number> => statusOf(t, gateway, '/v1/a', 'k-many');
+  // On a slow machine a key may rest for the second after which its units go back; those of another plan are never spent.
   await until(async () => {
-    for (let at = 0; at < 20; at += 1) client.write(get('/v1/a', 'k-many'));
-    return (await held()) === 1;
+    for (let at = 0; at < 20; at += 1) assert.equal(await ask(), 200);
+    await reload(gateway, { errors: { key_invalid: { message: 'Who?' } } });
+    const before = await drawsOf(gateway);
+    assert.equal(await ask(), 200);
+    return (await drawsOf(gateway)) === before;
   });
-  await reload(gateway, { errors: { key_invalid: { message: 'Who?' } } });
-  const before = await drawsOf(gateway);
-  assert.equal(await statusOf(t, gateway, '/v1/a', 'k-many'), 200);
-  assert.equal(await drawsOf(gateway), before);
 });
 
 test('usage is kept, and another limit holds at once', async (t) => {
