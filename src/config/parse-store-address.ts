@@ -50,6 +50,11 @@ function parseSqlite(rest: string): StoreAddress {
   const path = rest.startsWith('//') ? rest.slice(2) : rest;
   if (path === '')
     throw new StoreAddressError('sqlite: needs a file, for example sqlite:./data/gatehouse.db');
+  // A path like any other here, it would become a file of that name.
+  if (path === ':memory:')
+    throw new StoreAddressError(
+      'keys and usage need a file that stays, for example sqlite:./data/gatehouse.db',
+    );
   return { kind: 'sqlite', path };
 }
 

@@ -86,6 +86,7 @@ const unreadable: readonly { text: string; says: RegExp }[] = [
   { text: '', says: /a store is written as sqlite:/ },
   { text: 'postgres://swordfish@h', says: /a store is written as/ },
   { text: 'sqlite:', says: /needs a file/ },
+  { text: 'sqlite::memory:', says: /need a file that stays/ },
   { text: 'sqlite:./swordfish.db\n', says: /no blank or line break at its ends/ },
   { text: ' redis://u:swordfish@h', says: /no blank or line break at its ends/ },
   { text: 'sqlite:./sword\u0007fish.db', says: /no control characters/ },
