@@ -25,9 +25,9 @@ const beatsAtOnce = 100;
 const retryMs = 250;
 const untoldMax = 10_000;
 /**
- * After an outage the store is told again of places that were left in it or so long before it, and so long not once more; of so many at
- * most. A master goes on for a second or two after another was put in its place: that one has not heard of what was left meanwhile, and
- * the key would lack it until it expires.
+ * After an outage the store is told again of the places that were left during it, or up to this long before it; of so many at most, and
+ * not once more for as long. A master goes on for a second or two after another was put in its place: that one has not heard of what was
+ * left meanwhile, and the key would lack it until it expires.
  */
 const latelyMs = 3000;
 const latelyMax = 10_000;

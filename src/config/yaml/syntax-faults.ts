@@ -54,7 +54,10 @@ function lossOf(
   return isBetween ? { offset: gap, message: commaSentence } : undefined;
 }
 
-/** The first line such as `-{ path: /x }` or `-path: /x`, which is not taken for an item, and often the next line too. -1 is a number. */
+/**
+ * The first line such as `-{ path: /x }` or `-path: /x`, which is not taken for an item, and often the next line too. A line that
+ * begins with `-1` is a number.
+ */
 function gluedDash(text: string): Mistake | undefined {
   const found = /^[ \t]*-[^-\s\d].*\r?\n?.*/m.exec(text);
   if (found === null) return undefined;
