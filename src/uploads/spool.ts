@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto';
-import { open, unlink, type FileHandle } from 'node:fs/promises';
-import { join } from 'node:path';
+import type { FileHandle } from 'node:fs/promises';
 import { codeOf } from '../content/error-code.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
 import { letGo } from '../wire/let-go.ts';
+import { openUnnamed, writeAll } from './unnamed-file.ts';
 import { busy } from './upload-refusals.ts';
 
 /** What all uploads of one process may hold together, in bytes. */
@@ -25,12 +24,8 @@ export interface SpoolRoom {
 /** The folder for uploads cannot be written to, as found out when the gateway starts. */
 export class SpoolUnavailable extends Error {
   constructor(directory: string, cause: unknown) {
-    super(
-      `uploads cannot wait in ${directory} (spool.directory): it is not a folder that can be written to`,
-      {
-        cause,
-      },
-    );
+    const why = 'it is not a folder that can be written to';
+    super(`uploads cannot wait in ${directory} (spool.directory): ${why}`, { cause });
     this.name = 'SpoolUnavailable';
   }
 }
@@ -160,7 +155,7 @@ export class Spool {
   }
 
   async #writeToFile(chunks: readonly Buffer[], position: number): Promise<void> {
-    this.#file ??= await openUnlinked(this.#limits.directory);
+    this.#file ??= await openUnnamed(this.#limits.directory);
     await writeAll(this.#file, chunks, position);
   }
 
@@ -218,37 +213,4 @@ function closed(): Error {
 
 function lackOf(error: unknown): string | undefined {
   return lacks.get(codeOf(error));
-}
-
-/** A file without a name: the system removes it when the process closes it or ends, however it ends. */
-async function openUnlinked(directory: string): Promise<FileHandle> {
-  const path = join(directory, `gatehouse-${randomUUID()}`);
-  const file = await open(path, 'wx+', 0o600);
-  try {
-    await unlink(path);
-    return file;
-  } catch (error) {
-    await file.close();
-    throw error;
-  }
-}
-
-async function writeAll(file: FileHandle, chunks: readonly Buffer[], start: number): Promise<void> {
-  let rest = chunks;
-  let position = start;
-  while (rest.length > 0) {
-    const { bytesWritten } = await file.writev(rest, position);
-    position += bytesWritten;
-    rest = behind(rest, bytesWritten);
-  }
-}
-
-/** What is left of the chunks behind their first bytes. */
-function behind(chunks: readonly Buffer[], bytes: number): Buffer[] {
-  let skipped = bytes;
-  return chunks.flatMap((chunk) => {
-    const rest = chunk.subarray(skipped);
-    skipped = Math.max(0, skipped - chunk.length);
-    return rest.length > 0 ? [rest] : [];
-  });
 }
