@@ -13,9 +13,8 @@ import { ref, schemas } from './schemas.ts';
 const version = '1.0.0';
 
 const overview = `Keys of a Gatehouse gateway. Every request shows a token in \`Authorization: Bearer …\`; tokens of the
-role \`read\` may do all that changes nothing. Requests and answers are JSON. Unknown fields and parameters are refused, and
-whatever is refused is answered as \`Problem\`, except what is not HTTP/1.1: its 400, 408 or 431 has no body. A single key comes
-with a strong \`ETag\`; changes take it in \`If-Match\`.`;
+role \`read\` may do all that changes nothing. Requests and answers are JSON. Unknown fields and parameters are refused, and every
+refusal is answered as \`Problem\`. A single key comes with a strong \`ETag\`; changes take it in \`If-Match\`.`;
 
 /** What each status of a refusal means. */
 const problems: Readonly<Record<number, string>> = {
