@@ -9,6 +9,7 @@ import {
 import { Alarm } from '../waiting/alarm.ts';
 import type { Clock } from '../waiting/clock.ts';
 import { FreshIds } from './fresh-ids.ts';
+import { LatelyLeft } from './lately-left.ts';
 import type { LedgerAccess } from './ledger-access.ts';
 import { OutageWatch } from './outage-watch.ts';
 import { Outbox, repeatableForEver, type Step } from './outbox.ts';
@@ -24,13 +25,6 @@ const beatsAtOnce = 100;
 /** How often the store is told again of places kept or left while it was away, and of how many at most. */
 const retryMs = 250;
 const untoldMax = 10_000;
-/**
- * After an outage the store is told again of the places that were left during it, or up to this long before it; of so many at most, and
- * not once more for as long. A master goes on for a second or two after another was put in its place: that one has not heard of what was
- * left meanwhile, and the key would lack it until it expires.
- */
-const latelyMs = 3000;
-const latelyMax = 10_000;
 /**
  * After an outage this long places may have expired: one process notices it a beat late, and another's last answer is a beat old.
  */
@@ -53,12 +47,7 @@ export class SharedPlaces {
   readonly #retry: Alarm;
   /** Places that the store has yet to be told are kept. */
   readonly #unkept = new Set<string>();
-  /** Places left lately, in a ring. */
-  readonly #lately: { readonly keyId: string; readonly placeId: string; readonly leftAt: number }[] = [];
-  #leftCount = 0;
-  /** The store has yet to be told again of places left since then. */
-  #untoldSince: number | undefined;
-  #toldAgainAt = -Infinity;
+  readonly #lately: LatelyLeft;
   readonly #ids = new FreshIds();
   /** A key whose place was asked for; an idle process uses it to keep checking whether the store is there. */
   #someKey: string | undefined;
@@ -70,12 +59,13 @@ export class SharedPlaces {
     this.#ledger = ledger;
     this.#clock = clock;
     this.#onError = onError;
+    this.#lately = new LatelyLeft(clock);
     this.#outage = new OutageWatch({
       clock,
       longMs: longOutageMs,
       settleMs,
       onEnd: (awaySince) => {
-        this.#untoldSince ??= awaySince - latelyMs;
+        this.#lately.outageEnded(awaySince);
         this.#retry.set();
       },
     });
@@ -117,7 +107,7 @@ export class SharedPlaces {
     const { keyId, placeId } = order;
     this.#taken.delete(placeId);
     this.#unkept.delete(placeId);
-    this.#lately[this.#leftCount++ % latelyMax] = { keyId, placeId, leftAt: this.#clock.mono() };
+    this.#lately.note(keyId, placeId);
     this.#free(keyId, placeId).catch((error: unknown) => {
       if (error instanceof StoreUnavailable) this.#tellLater(() => this.#free(keyId, placeId));
       else this.#onError(error);
@@ -132,23 +122,6 @@ export class SharedPlaces {
     if (!this.#taken.has(order.placeId)) this.leave(order);
   }
 
-  /**
-   * Not often, and only when nothing else waits: while one node of a cluster is away, each answer of another ends an outage, and a store
-   * that is too slow for some calls must not get many more each time it answers one.
-   */
-  #leaveLatelyLeft(): void {
-    const since = this.#untoldSince;
-    const now = this.#clock.mono();
-    if (since === undefined || this.#untold.size > 0 || now - this.#toldAgainAt < latelyMs) return;
-    this.#toldAgainAt = now;
-    this.#untoldSince = undefined;
-    for (const { keyId, placeId, leftAt } of this.#lately) {
-      if (leftAt < since) continue;
-      const run = (): Promise<void> => this.#free(keyId, placeId);
-      this.#untold.post({ expendable: 'first', repeatableForMs: repeatableForEver, run });
-    }
-  }
-
   /** False when too much is already waiting to be told. */
   #tellLater(run: Step['run'], expendable: Step['expendable'] = 'next'): boolean {
     this.#untold.storeFailed();
@@ -158,9 +131,17 @@ export class SharedPlaces {
   }
 
   #tellAgain(): void {
-    this.#leaveLatelyLeft();
+    if (this.#untold.size === 0) this.#leaveLatelyLeft();
     this.#untold.retry();
-    if (this.#untold.size > 0 || this.#untoldSince !== undefined) this.#retry.set();
+    if (this.#untold.size > 0 || this.#lately.isUntold) this.#retry.set();
+  }
+
+  /** Only when nothing else waits: a store that is too slow for some calls must not get many more each time it answers one. */
+  #leaveLatelyLeft(): void {
+    for (const { keyId, placeId } of this.#lately.takeUntold()) {
+      const run = (): Promise<void> => this.#free(keyId, placeId);
+      this.#untold.post({ expendable: 'first', repeatableForMs: repeatableForEver, run });
+    }
   }
 
   #armBeat(): void {
