@@ -6,7 +6,7 @@ import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
 import { breakOff } from '../wire/break-off.ts';
 import { takeHeader } from '../wire/headers.ts';
 import { sendHead } from '../wire/send-head.ts';
-import { writeAnswerHead } from './answer-head.ts';
+import { writeAnswerHead, writeSwitch } from './answer-head.ts';
 import type { AnswerListener } from './answer-reader.ts';
 import { type AnswerParts, ExchangeFailed, type ExchangeListener, type Progress } from './exchange.ts';
 import { ClientGone, errorOf, ResponseTimeout, Stalled } from './failures.ts';
@@ -182,6 +182,15 @@ export class Relay implements AnswerListener, Guest {
     this.#source = undefined;
   }
 
+  /** The answer is a switch of protocols: from here on the client's connection is no longer this relay's. */
+  answerSwitches(raw: readonly string[]): void {
+    writeSwitch(this.#res, { raw: this.#takeCost(raw), ourHeaders: this.#ourHeaders() });
+    this.#progress.upstreamMs = performance.now() - this.#startedAt;
+    this.#listener.begin();
+    this.#progress.answered = 101;
+    this.#stop();
+  }
+
   /** The answer broke off, or there will be none. Not for what happens to a connection after a whole answer. */
   answerFailed(error: Error): void {
     if (this.#stage === 'over') return;
@@ -205,7 +214,7 @@ export class Relay implements AnswerListener, Guest {
     if (this.#stage === 'over' || raw === undefined) return false;
     if (this.#progress.answered !== undefined) return true;
     try {
-      const parts = { raw: this.takeCost(raw), ourHeaders: this.#ourHeaders() };
+      const parts = { raw: this.#takeCost(raw), ourHeaders: this.#ourHeaders() };
       writeAnswerHead(this.#res, this.#status, parts);
     } catch (error) {
       this.breakOff(errorOf(error));
@@ -216,7 +225,7 @@ export class Relay implements AnswerListener, Guest {
   }
 
   /** What the upstream says about the cost is for us; the rest is for the client. */
-  takeCost(raw: readonly string[]): readonly string[] {
+  #takeCost(raw: readonly string[]): readonly string[] {
     if (this.#costHeader === undefined) return raw;
     const { value, rest } = takeHeader(raw, this.#costHeader);
     this.#progress.cost = readUnits(value);
@@ -229,14 +238,6 @@ export class Relay implements AnswerListener, Guest {
     this.answerFailed(reason);
     this.#source?.abort(reason);
     this.#source = undefined;
-  }
-
-  /** The client's connection is no longer this relay's: its protocol was switched, and that switch was the answer. */
-  handOver(): void {
-    this.#progress.upstreamMs = performance.now() - this.#startedAt;
-    this.#listener.begin();
-    this.#progress.answered = 101;
-    this.#stop();
   }
 
   /** Sends what is here of the answer. */

@@ -6,7 +6,6 @@ import type { UpstreamConfig } from '../../config/config.ts';
 import { afterReading } from '../../waiting/when-all-is-read.ts';
 import { gatherPieces } from '../../wire/gather-pieces.ts';
 import { lingerOn } from '../../wire/linger.ts';
-import { writeSwitch } from '../answer-head.ts';
 import type { ExchangeFailed } from '../exchange.ts';
 import {
   ClientGone,
@@ -199,16 +198,14 @@ export class StreamedExchange implements AnswerSource {
 
   async #switch(answer: IncomingMessage, upstream: Duplex): Promise<void> {
     const switching = this.#switching;
-    const { ourHeaders, progress, listener } = this.#parts;
+    const { progress, listener } = this.#parts;
     try {
       if (this.#relay.isOver) throw new ClientGone();
       if (switching === undefined) throw new NonsenseAnswer(switchedUnasked);
       checkSwitch(answer, switching.handshake.key);
       switching.putBack();
-      const raw = this.#relay.takeCost(answer.rawHeaders);
-      writeSwitch(this.#res, { raw, ourHeaders: ourHeaders() });
+      this.#relay.answerSwitches(answer.rawHeaders);
       this.#disarm();
-      this.#relay.handOver();
       const { client, handshake } = switching;
       await joinSockets({ client, upstream, idleMs: handshake.idleMs, progress });
       listener.resolve();
