@@ -4,11 +4,12 @@ import { writeLimitHeaders } from './answer-headers.ts';
 import { Concurrency, type Full, type Place } from './concurrency.ts';
 import { Grant, type GrantOffice, type Reserved } from './grants.ts';
 import type { Cell, TooFast } from './key-rate.ts';
-import type { Denial, Hold, ReserveOrder } from './leases/lease.ts';
+import type { Denial, Hold } from './leases/lease.ts';
 import { type LeaseCounts, Leases } from './leases/leases.ts';
 import type { LedgerAccess } from './ledger-access.ts';
 import { readQuotas, secondsUntil, type QuotaReading } from './quota-reading.ts';
 import { Rates } from './rates.ts';
+import type { ReserveOrder } from './reserve-order.ts';
 import type { UsageReading } from './usage-reading.ts';
 import { Warnings } from './warnings.ts';
 

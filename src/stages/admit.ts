@@ -2,10 +2,10 @@ import type { ServerResponse } from 'node:http';
 import type { Route } from '../config/config.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import type { Grant } from '../quota/grants.ts';
-import type { WhenLeft } from '../quota/leases/lease.ts';
 import { requirePlan } from '../quota/plan-of.ts';
 import type { QuotaReading } from '../quota/quota-reading.ts';
 import type { Decision, QuotaRefusal, Quotas } from '../quota/quotas.ts';
+import type { WhenLeft } from '../quota/reserve-order.ts';
 import { Refusal } from '../refusals.ts';
 import type { Caller } from './authenticate.ts';
 

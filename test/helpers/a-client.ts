@@ -1,4 +1,4 @@
-import type { WhenLeft } from '../../src/quota/leases/lease.ts';
+import type { WhenLeft } from '../../src/quota/reserve-order.ts';
 
 /** Somebody who waits for an answer, and may leave. */
 export interface TestClient {

@@ -8,9 +8,10 @@ import {
 } from '../../stores/ledger.ts';
 import { type Clock, pause } from '../../waiting/clock.ts';
 import type { LedgerAccess } from '../ledger-access.ts';
+import type { ReserveOrder } from '../reserve-order.ts';
 import { LeaseLines } from './lease-lines.ts';
 import type { LeaseSteps } from './lease-steps.ts';
-import { type Denial, Hold, type Lease, type ReserveOrder, type Waiter } from './lease.ts';
+import { type Denial, Hold, type Lease, type Waiter } from './lease.ts';
 import type { StoreTime } from './store-time.ts';
 
 export interface LeaseDrawsOptions extends LedgerAccess {

@@ -1,7 +1,8 @@
 import { Line } from '../../collections/line.ts';
 import type { Clock } from '../../waiting/clock.ts';
 import { turnsFor, WaitingRoom } from '../../waiting/waiting-room.ts';
-import type { Denial, Hold, Lease, ReserveOrder, Waiter } from './lease.ts';
+import type { ReserveOrder } from '../reserve-order.ts';
+import type { Denial, Hold, Lease, Waiter } from './lease.ts';
 
 /** Requests that wait for draws, each in the line of its key. */
 export class LeaseLines {

@@ -6,22 +6,6 @@ import { countingAt, runsAt, type Counting } from './counting.ts';
 import { sizeLease } from './lease-size.ts';
 import type { StoreTime } from './store-time.ts';
 
-/**
- * Calls back, with the reason, when the client leaves: at once if it already has, and then there is nothing to stop. Returns how
- * to stop it.
- */
-export type WhenLeft = (tell: (reason: unknown) => void) => () => void;
-
-/** What a request asks for. */
-export interface ReserveOrder {
-  readonly keyId: string;
-  readonly plan: PlanRule;
-  /** Units of every quota; 0 asks no quota at all. */
-  readonly cost: number;
-  /** When the client leaves, the wait for a draw rejects with the reason, and nothing stays reserved. */
-  readonly whenLeft?: WhenLeft;
-}
-
 /** A request that waits for a draw. */
 export interface Waiter {
   readonly lease: Lease;

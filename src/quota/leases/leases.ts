@@ -2,12 +2,13 @@ import type { PlanRule } from '../../config/plan-rule.ts';
 import type { Ledger } from '../../stores/ledger.ts';
 import { type Clock, pause } from '../../waiting/clock.ts';
 import type { LedgerAccess } from '../ledger-access.ts';
+import type { ReserveOrder } from '../reserve-order.ts';
 import { readUsage, withoutHeld, type UsageReading } from '../usage-reading.ts';
 import { LeaseDraws } from './lease-draws.ts';
 import { isNearEnd } from './lease-size.ts';
 import { LeaseSteps } from './lease-steps.ts';
 import { LeaseSweep } from './lease-sweep.ts';
-import { type Denial, type Hold, Lease, type ReserveOrder } from './lease.ts';
+import { type Denial, type Hold, Lease } from './lease.ts';
 import { StoreTime } from './store-time.ts';
 
 export interface LeasesOptions extends LedgerAccess {
