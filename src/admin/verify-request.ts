@@ -34,7 +34,7 @@ export async function verifyRequest(
   { book, config }: { readonly book: Pick<KeyBook, 'verify'>; readonly config: Config },
 ): Promise<RequestVerdict> {
   const client = from === undefined ? undefined : writeAddress(from);
-  const verdict = await book.verify(secret.replaceAll(blanksAround, ''), { client });
+  const verdict = await book.verify(secret.replaceAll(blanksAround, ''), client);
   const refusal = refusalOf(verdict, { path, method }, config);
   if (refusal === undefined) return { ...verdict, answer: null };
   const { status, body } = createWording(config.errors)(refusal);

@@ -74,8 +74,8 @@ export interface KeyBook {
   disable(id: string, by: By): Promise<KeyView>;
   enable(id: string, by: By): Promise<KeyView>;
   importKeys(lines: AsyncIterable<ImportLine>, options: ImportOptions, by: By): Promise<ImportReport>;
-  /** Says what the gateway would say to this secret, and why. */
-  verify(secret: string, from?: { readonly client?: string | undefined }): Promise<Verdict>;
+  /** Says what the gateway would say to this secret, from this address if there is one, and why. */
+  verify(secret: string, client?: string): Promise<Verdict>;
   listAudit(query: AuditQuery): Promise<Page<AuditView>>;
 }
 
@@ -230,7 +230,7 @@ export function createKeyBook({ store, rules, now }: KeyTools): KeyBook {
     enable: (id, by) => setEnabled(id, true, by),
     importKeys: (lines, options, by) =>
       importKeys(lines, { ...options, actor: by.actor }, { store, rules, now }),
-    verify: (secret, { client } = {}) => verifyKey(secret, client, { store, rules, now }),
+    verify: (secret, client) => verifyKey(secret, client, { store, rules, now }),
     listAudit: (query) => listAudit(store, query),
   };
 }

@@ -184,7 +184,7 @@ function bookRules(address: StoreKind['address']): void {
       },
       by,
     );
-    const reason = async (client?: string) => (await book.verify(secret, { client })).reason;
+    const reason = async (client?: string) => (await book.verify(secret, client)).reason;
     assert.equal(await reason(), 'not_yet_valid');
     clock.now = Date.parse('2026-05-02');
     assert.equal(await reason(), 'good');
