@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { createAdmin, listenAdmin, type AdminListener, type AdminParts } from '../admin/admin.ts';
+import { createAdmin, listenAdmin, type AdminListener } from '../admin/admin.ts';
 import { createReadiness, type Readiness } from '../admin/readiness.ts';
 import { createApp } from '../app.ts';
 import type { Address, Config } from '../config/config.ts';
@@ -25,6 +25,8 @@ export interface Gateway {
    */
   reload(config: Config): void;
   readonly countReload: Metrics['countReload'];
+  readonly metrics: Metrics;
+  readonly readiness: Readiness;
   /**
    * Stops accepting after `drain.delay`, or after the given delay, lets what is in flight finish within `drain.timeout`, and
    * closes everything, whatever callers and operators do meanwhile.
@@ -32,23 +34,15 @@ export interface Gateway {
   drain(delayMs?: number): Promise<void>;
 }
 
-/** How the operators' side is reached. A worker has no port of its own for it: its leading process asks. */
-export type OpenAdmin = (parts: OperatorParts, address: Address) => Promise<AdminListener>;
-
 /** Whether the gateway is alone, or one of the workers on a port. */
 export interface Setting {
-  readonly openAdmin: OpenAdmin;
+  /** The process that leads the workers has claimed their port, and answers operators for them. */
+  readonly isWorker: boolean;
   readonly listen: Address;
-  readonly sharesPort: boolean;
   /** Whether it reports, for all workers, what is doubtful in the store. */
   readonly speaksForAll: boolean;
   /** The database that the other workers use. */
   readonly storeIdentity?: string | undefined;
-}
-
-/** What the operators' side is made of. */
-export interface OperatorParts extends AdminParts {
-  readonly metrics: Metrics;
 }
 
 /** Puts the parts together and opens both ports. Rejects when the store or a port cannot be opened, leaving nothing open. */
@@ -71,6 +65,8 @@ export async function startGateway(
       admin: ports.admin.address,
       storeIdentity: parts.store.identity,
       countReload: parts.metrics.countReload,
+      metrics: parts.metrics,
+      readiness,
       reload(next) {
         const before = current.edition;
         current.edition = openEdition(next, parts, before);
@@ -93,13 +89,7 @@ interface Current {
   toldKeys: Promise<void> | undefined;
 }
 
-const alone = { openAdmin: openAdminPort, sharesPort: false, speaksForAll: true };
-
-function openAdminPort(parts: OperatorParts, address: Address): Promise<AdminListener> {
-  const { metrics, readiness } = parts;
-  metrics.showReadiness(async () => (await readiness.check()).ready);
-  return listenAdmin(createAdmin(parts), address);
-}
+const alone = { isWorker: false, speaksForAll: true };
 
 interface Ports {
   readonly admin: AdminListener;
@@ -115,10 +105,8 @@ interface PortsOptions {
 async function openPorts(parts: Parts, { current, readiness, setting }: PortsOptions): Promise<Ports> {
   const { logger, metrics, connections } = parts;
   const { config } = current.edition;
-  const { openAdmin, listen: address, sharesPort } = setting;
-  const store = config.admin.tokens.length === 0 ? undefined : parts.store;
-  const operators = { configInForce: () => current.edition.config, store, logger, readiness, metrics };
-  const admin = await openAdmin(operators, config.admin.listen);
+  const { isWorker, listen: address } = setting;
+  const admin = isWorker ? noAdmin(config.admin.listen) : await openAdmin(parts, { current, readiness });
   try {
     const app = createApp({
       travel: (req, res) => current.edition.travel(req, res),
@@ -129,7 +117,7 @@ async function openPorts(parts: Parts, { current, readiness, setting }: PortsOpt
     });
     const listener = await listen({
       address,
-      sharesPort,
+      sharesPort: isWorker,
       limits: config.limits,
       connections,
       wording: (refusal) => current.edition.wording(refusal),
@@ -141,6 +129,26 @@ async function openPorts(parts: Parts, { current, readiness, setting }: PortsOpt
     await admin.close();
     throw error;
   }
+}
+
+async function openAdmin(
+  { logger, metrics, store }: Parts,
+  { current, readiness }: Omit<PortsOptions, 'setting'>,
+): Promise<AdminListener> {
+  const { listen: address, tokens } = current.edition.config.admin;
+  metrics.showReadiness(async () => (await readiness.check()).ready);
+  const admin = createAdmin({
+    configInForce: () => current.edition.config,
+    store: tokens.length === 0 ? undefined : store,
+    logger,
+    readiness,
+    metrics,
+  });
+  return await listenAdmin(admin, address);
+}
+
+function noAdmin(address: Address): AdminListener {
+  return { address, drain: async () => undefined, close: async () => undefined };
 }
 
 interface DrainOptions {

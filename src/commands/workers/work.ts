@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { stoppingReport, type ReadinessReport } from '../../admin/readiness.ts';
 import type { Config } from '../../config/config.ts';
 import { takeOver } from '../../config/hand-over.ts';
-import { startGateway, type Gateway, type OperatorParts } from '../../gateway/gateway.ts';
+import { startGateway, type Gateway } from '../../gateway/gateway.ts';
 import { createLog, type Log } from '../../telemetry/log.ts';
 import { readCounts } from '../../telemetry/merged-metrics.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -26,24 +26,19 @@ export async function work(): Promise<number> {
   const log = await createLog(config.log.level, logFormat);
   watchForFaults(log);
   let gateway: Gateway;
-  let parts: OperatorParts | undefined;
   try {
     gateway = await startGateway(config, log.logger, {
       listen: { host: config.listen.host, port },
-      sharesPort: true,
+      isWorker: true,
       speaksForAll,
       storeIdentity,
-      openAdmin: async (given, address) => {
-        parts = given;
-        return { address, drain: async () => undefined, close: async () => undefined };
-      },
     });
   } catch (error) {
     const code = explainStart(error, config);
     await log.flush(); // it may say that a store was made all the same
     return code;
   }
-  if (parts !== undefined) takeOrders(seeToOrders(worker, { gateway, parts, log }));
+  takeOrders(seeToOrders(worker, gateway, log));
   const { listen, storeIdentity: opened } = gateway;
   await report(worker, { kind: 'ready', listen, storeIdentity: opened });
   settleHeap();
@@ -51,8 +46,7 @@ export async function work(): Promise<number> {
   // With nobody left to say 503 a delay is of no use, and the next leading process needs the port.
   await gateway.drain(worker.isConnected() ? config.drain.delayMs : 0);
   await log.flush();
-  if (parts !== undefined)
-    await report(worker, { kind: 'farewell', counts: await readCounts(parts.metrics.registry) });
+  await report(worker, { kind: 'farewell', counts: await readCounts(gateway.metrics.registry) });
   return exitCodes.ok;
 }
 
@@ -104,14 +98,8 @@ function holdOrders(worker: Worker): (see: (order: Order) => void) => void {
   };
 }
 
-interface AtWork {
-  readonly gateway: Gateway;
-  readonly parts: OperatorParts;
-  readonly log: Log;
-}
-
-function seeToOrders(worker: Worker, { gateway, parts, log }: AtWork): (order: Order) => void {
-  const { metrics, readiness } = parts;
+function seeToOrders(worker: Worker, gateway: Gateway, log: Log): (order: Order) => void {
+  const { metrics, readiness } = gateway;
   const answers = {
     metrics: () => metrics.registry.getMetricsAsJSON(),
     counts: () => readCounts(metrics.registry),
