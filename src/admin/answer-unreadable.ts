@@ -12,14 +12,14 @@ const sentences: Readonly<Record<string, string>> = {
 };
 
 /** What was asked on a connection so far, by the answers to it. */
-export interface Asked {
+export interface Conversation {
   readonly unanswered: Set<ServerResponse>;
   /** The one to the latest request, also once it is sent: of the request more may be still to come. */
   latest: ServerResponse | undefined;
 }
 
 /** Answers what Node's parser cannot read like all else that is refused: by itself it would send no body. */
-export function answerUnreadable(error: Error, socket: Socket, { unanswered, latest }: Asked): void {
+export function answerUnreadable(error: Error, socket: Socket, { unanswered, latest }: Conversation): void {
   const code = codeOf(error) ?? '';
   // On a connection that was only opened an answer could be taken for that to the first request.
   const isAsked = socket.bytesRead > 0;

@@ -1,6 +1,6 @@
 import type { RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { answerUnreadable, type Asked } from './answer-unreadable.ts';
+import { answerUnreadable, type Conversation } from './answer-unreadable.ts';
 
 /** Callers need the open files too. */
 const connectionsMax = 64;
@@ -13,49 +13,49 @@ const unansweredMax = 16;
  * neither connections nor what is asked ahead on one.
  */
 export function leadRequests(server: Server, listener: RequestListener): void {
-  /** What was asked on each open connection. The one that was used last is at the end. */
-  const connections = new Map<Socket, Asked>();
+  /** One for each open connection. That of the connection used last is at the end. */
+  const conversations = new Map<Socket, Conversation>();
 
   /** One for which nothing is done: what it may yet send or read is no reason to turn a new one away, perhaps a probe. */
   function findSpare(): Socket | undefined {
-    for (const [socket, { unanswered }] of connections) {
+    for (const [socket, { unanswered }] of conversations) {
       if (unanswered.values().every(({ headersSent }) => headersSent)) return socket;
     }
     return undefined;
   }
 
   function end(socket: Socket): void {
-    connections.delete(socket);
+    conversations.delete(socket);
     socket.destroy();
   }
 
   function take(socket: Socket): void {
-    if (connections.size >= connectionsMax) end(findSpare() ?? socket);
+    if (conversations.size >= connectionsMax) end(findSpare() ?? socket);
     if (socket.destroyed) return;
-    connections.set(socket, { unanswered: new Set(), latest: undefined });
-    socket.once('close', () => connections.delete(socket));
+    conversations.set(socket, { unanswered: new Set(), latest: undefined });
+    socket.once('close', () => conversations.delete(socket));
   }
 
   /** Node hands on all the requests of one read, a thousand perhaps, and keeps each answer until the client takes it. */
   const answer: RequestListener = (req, res) => {
     const { socket } = req;
-    const asked = connections.get(socket);
-    if (asked === undefined) return;
-    if (asked.unanswered.size === unansweredMax) return end(socket);
-    asked.unanswered.add(res);
-    asked.latest = res;
+    const conversation = conversations.get(socket);
+    if (conversation === undefined) return;
+    if (conversation.unanswered.size === unansweredMax) return end(socket);
+    conversation.unanswered.add(res);
+    conversation.latest = res;
     res.once('close', () => {
-      asked.unanswered.delete(res);
-      if (connections.delete(socket)) connections.set(socket, asked);
+      conversation.unanswered.delete(res);
+      if (conversations.delete(socket)) conversations.set(socket, conversation);
     });
     listener(req, res);
   };
 
   server.on('connection', take);
   server.on('clientError', (error: Error, socket: Socket) => {
-    const asked = connections.get(socket);
-    if (asked === undefined) socket.destroy();
-    else answerUnreadable(error, socket, asked);
+    const conversation = conversations.get(socket);
+    if (conversation === undefined) socket.destroy();
+    else answerUnreadable(error, socket, conversation);
   });
   server.on('request', answer);
   // "100 Continue" is sent by the code that reads the body.
