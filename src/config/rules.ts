@@ -17,6 +17,7 @@ export const rules: readonly Rule[] = [
   listeners.adminIsGuarded,
   callers.graceIsNotCutShort,
   listeners.tokensHaveOneSecret,
+  listeners.tokensAreStrong,
   listeners.tokensAreDistinct,
   secrets.tokensAreNoKeys,
   callers.keysNamePlans,

@@ -2,7 +2,7 @@ import { addressesCollide, isLoopback } from '../addresses.ts';
 import { address, checked } from '../checked.ts';
 import { plainTokenName, tokenDigest } from '../digest.ts';
 import { isVariable } from '../weak-secret.ts';
-import type { Report, Rule } from './draft.ts';
+import type { Rule } from './draft.ts';
 import { checkOneSecret, notReplaced, tokenLengthMin } from './secrets.ts';
 
 export const listenersDiffer: Rule = ({ config }, report) => {
@@ -11,28 +11,29 @@ export const listenersDiffer: Rule = ({ config }, report) => {
     report.problem(config, 'listen', 'is the address of admin.listen too, they must differ');
 };
 
-/** A second listener that can be reached from elsewhere needs a strong token. */
+/** A second listener that can be reached from elsewhere needs a token. */
 export const adminIsGuarded: Rule = ({ config: { admin } }, report) => {
   const isGuarded =
     admin.token !== '' || admin.tokens.length > 0 || report.isBroken(admin, 'token', 'tokens');
-  if (admin.token !== '') checkToken(admin, admin.token, report);
   if (!isGuarded && !isLoopback(address(admin.listen))) {
     report.problem(admin, 'listen', 'is not a loopback address, so admin.token or admin.tokens is needed');
   }
 };
 
 export const tokensHaveOneSecret: Rule = ({ config: { admin } }, report) => {
-  for (const one of admin.tokens) {
-    checkOneSecret(one, 'token', report);
-    if (one.token !== undefined) checkToken(one, one.token, report);
-  }
+  for (const one of admin.tokens) checkOneSecret(one, 'token', report);
 };
 
-function checkToken(holder: object, token: string, report: Report): void {
-  if (isVariable(token)) report.problem(holder, 'token', notReplaced);
-  else if (token.length < tokenLengthMin)
-    report.problem(holder, 'token', `is shorter than ${tokenLengthMin} characters`);
-}
+export const tokensAreStrong: Rule = ({ config: { admin } }, report) => {
+  for (const one of [admin, ...admin.tokens]) {
+    const { token } = one;
+    // An empty `admin.token` is none.
+    if (token === undefined || (token === '' && one === admin)) continue;
+    if (isVariable(token)) report.problem(one, 'token', notReplaced);
+    else if (token.length < tokenLengthMin)
+      report.problem(one, 'token', `is shorter than ${tokenLengthMin} characters`);
+  }
+};
 
 /** The audit log knows tokens by their names, so each belongs to one token, and each token has one. */
 export const tokensAreDistinct: Rule = ({ config: { admin } }, report) => {
