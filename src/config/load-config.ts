@@ -33,20 +33,7 @@ export function readConfig(file: string, env: NodeJS.ProcessEnv): CheckedConfig 
   const declared = declaredNames(tree);
   checkFields(tree, places, findings);
   const raw = salvage(tree, findings.pointers());
-  const report: Report = {
-    problem: (holder, option, message) => findings.report(pointerAt(places, holder, option), message),
-    problemBelow: (holder, pointer, message) =>
-      findings.report(`${pointerAt(places, holder, '')}${pointer}`, message),
-    warning: (holder, option, message) => findings.warn(pointerAt(places, holder, option), message),
-    isBroken: (holder, ...options) =>
-      options.some((option) => findings.hasBelow(pointerAt(places, holder, option))),
-    isHidden: (holder, option) => places.isExpanded(pointerAt(places, holder, option)),
-    mention: (holder) => {
-      const { path, line } = places.locate(places.pointerOf(holder) ?? '');
-      return `${path} (line ${line})`;
-    },
-  };
-  const checks = raw === undefined ? undefined : checkTogether({ config: raw, declared }, report);
+  const checks = raw && checkTogether({ config: raw, declared }, reportTo(findings, places));
   findings.throwIfAny();
   if (raw === undefined || checks === undefined)
     throw new Error('A configuration without errors must be complete');
@@ -100,6 +87,25 @@ function checkFields(tree: unknown, places: Places, findings: Findings): void {
   }
 }
 
+function reportTo(findings: Findings, places: Places): Report {
+  const pointerAt = (holder: object, option: string): string => {
+    const pointer = places.pointerOf(holder) ?? '';
+    return option === '' ? pointer : childPointer(pointer, option);
+  };
+  return {
+    problem: (holder, option, message) => findings.report(pointerAt(holder, option), message),
+    problemBelow: (holder, pointer, message) =>
+      findings.report(`${pointerAt(holder, '')}${pointer}`, message),
+    warning: (holder, option, message) => findings.warn(pointerAt(holder, option), message),
+    isBroken: (holder, ...options) => options.some((option) => findings.hasBelow(pointerAt(holder, option))),
+    isHidden: (holder, option) => places.isExpanded(pointerAt(holder, option)),
+    mention: (holder) => {
+      const { path, line } = places.locate(pointerAt(holder, ''));
+      return `${path} (line ${line})`;
+    },
+  };
+}
+
 function checkTogether(draft: Draft, report: Report): ReturnType<typeof compileBodies> {
   for (const rule of rules) rule(draft, report);
   return compileBodies(draft.config.routes, report);
@@ -112,9 +118,4 @@ function declaredNames(tree: unknown): Draft['declared'] {
     return isObject(value) ? Object.keys(value) : undefined;
   };
   return { upstreams: names('upstreams'), plans: names('plans'), versions: names('versions') };
-}
-
-function pointerAt(places: Places, holder: object, option: string): string {
-  const pointer = places.pointerOf(holder) ?? '';
-  return option === '' ? pointer : childPointer(pointer, option);
 }
