@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { StoreUnavailable } from '../../src/stores/ledger.ts';
+import { StoreUnavailable, type DrawOrder, type Ledger } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import type { DrawerTask } from './drawers.ts';
 import { nextId } from './ledger-orders.ts';
@@ -18,7 +18,7 @@ async function drawAll({ address, counters, unitsPerDraw }: DrawerTask): Promise
       await tell(answer.units);
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
-      await cancel(() => store.ledger.cancelDraw(order));
+      await cancel(store.ledger, order);
     }
   }
   await store.close();
@@ -30,10 +30,10 @@ function tell(units: number): Promise<void> {
   return new Promise((resolve) => process.send?.(units, undefined, undefined, () => resolve()));
 }
 
-async function cancel(attempt: () => Promise<void>): Promise<void> {
+async function cancel(ledger: Ledger, order: DrawOrder): Promise<void> {
   for (;;) {
     try {
-      await attempt();
+      await ledger.cancelDraw(order);
       return;
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;

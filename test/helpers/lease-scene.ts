@@ -27,9 +27,11 @@ export function createQuotaScene(start?: number) {
   const clock = createTurnableClock(start);
   const problems: unknown[] = [];
   const weather = { refuses: false, loses: false, takesMs: 0 };
+  /** The store keeps the time that the process had at first, however the wall clock jumps later. */
+  const startOfMono = clock.wall() - clock.mono();
   let storeAhead = 0;
   const ledger = createMemoryLedger({
-    now: () => Math.floor(clock.mono()) + baseOf(clock.wall() - clock.mono()) + storeAhead,
+    now: () => Math.floor(clock.mono()) + startOfMono + storeAhead,
     before: () => {
       if (weather.refuses) throw new StoreUnavailable('refused', { mayHaveHappened: false });
       if (weather.takesMs > 0) return new Promise((resolve) => void clock.after(weather.takesMs, resolve));
@@ -39,13 +41,6 @@ export function createQuotaScene(start?: number) {
       if (weather.loses) throw new StoreUnavailable('lost', { mayHaveHappened: true });
     },
   });
-  let base: number | undefined;
-  /** The store keeps the time that the process had at first, however the wall clock jumps later. */
-  function baseOf(offset: number): number {
-    base ??= offset;
-    return base;
-  }
-  baseOf(clock.wall() - clock.mono());
   const options = {
     ledger,
     clock,
