@@ -34,7 +34,7 @@ export function createMergedMetrics(own: MetricsSource): MergedMetrics {
     contentType: own.contentType,
     note(pid, snapshot) {
       const known = latest.getOrInsert(pid, new Map());
-      for (const metric of snapshot) known.set(metric.name, asMeasured(metric));
+      for (const metric of snapshot) known.set(metric.name, metric);
     },
     retire(pid) {
       const counted = latestOf(pid).filter(({ type }) => lasting.has(String(type)));
@@ -45,7 +45,7 @@ export function createMergedMetrics(own: MetricsSource): MergedMetrics {
       const living = [...latest.keys()].map(latestOf);
       return await AggregatorRegistry.aggregate([
         await retired,
-        (await own.getMetricsAsJSON()).map(speakForAll).map(asMeasured),
+        (await own.getMetricsAsJSON()).map(speakForAll),
         ...living,
       ]).metrics();
     },
@@ -55,11 +55,6 @@ export function createMergedMetrics(own: MetricsSource): MergedMetrics {
 /** What cannot be added up, as the time of the start, is left out of sums: there the leading process, the first, tells its own. */
 function speakForAll(metric: Snapshot[number]): Snapshot[number] {
   return metric.aggregator === 'omit' ? { ...metric, aggregator: 'first' } : metric;
-}
-
-/** A process that has measured nothing since it was last asked says so with NaN, and would make an average of all one, too. */
-function asMeasured(metric: Snapshot[number]): Snapshot[number] {
-  return { ...metric, values: metric.values.filter(({ value }) => !Number.isNaN(value)) };
 }
 
 /** What a process counted outlives it; what it measured of itself does not. */

@@ -91,25 +91,3 @@ test('the time of the start is that of the leading process', async () => {
   const start = /^process_start_time_seconds .*$/m;
   assert.deepEqual(start.exec(await merged.print())?.[0], start.exec(await own.metrics())?.[0]);
 });
-
-for (const [who, [ofLeader, ofWorkers]] of Object.entries({
-  'a worker': [0.01, [0.03, NaN]],
-  'the leading process': [NaN, [0.01, 0.03]],
-} satisfies Record<string, [number, number[]]>)) {
-  test(`${who} that has measured nothing yet leaves the averages to the others`, async () => {
-    const mean = 'nodejs_eventloop_lag_mean_seconds';
-    const snapshot = await snapshotOf(0);
-    const own = createMetrics().registry;
-    const merged = createMergedMetrics({
-      ...own,
-      getMetricsAsJSON: async () => snapshot.map(measured(ofLeader)),
-    });
-    for (const [pid, value] of ofWorkers.entries()) merged.note(pid, snapshot.map(measured(value)));
-    assert.equal(Number(new RegExp(`^${mean} (.+)$`, 'm').exec(await merged.print())?.[1]), 0.02);
-
-    function measured(value: number) {
-      return (metric: (typeof snapshot)[number]) =>
-        metric.name === mean ? { ...metric, values: [{ value, labels: {} }] } : metric;
-    }
-  });
-}

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { until } from '../../helpers/poll.ts';
+
+test('a page soon after another shows of the event loop what that one did', async (t) => {
+  const { registry } = createMetrics();
+  const figures = async (): Promise<string[]> =>
+    (await registry.metrics()).split('\n').filter((line) => /^nodejs_eventloop_lag_(?!seconds)/.test(line));
+  let now = performance.now();
+  t.mock.method(performance, 'now', () => now);
+  assert.ok(
+    (await figures()).every((line) => line.endsWith(' 0')),
+    'a process that has just started',
+  );
+  let first: string[] = [];
+  await until(async () => {
+    now += 1000;
+    first = await figures();
+    return first.some((line) => /_mean_seconds 0\./.test(line));
+  });
+  now += 999;
+  assert.deepEqual(await figures(), first);
+});
