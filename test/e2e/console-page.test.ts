@@ -174,13 +174,16 @@ test('faults of fields are told, and the fields are marked', async (t) => {
   );
 });
 
-test('nothing that was typed into a form is lost in silence', async (t) => {
+test('nothing that was typed into a form is lost or guessed at in silence', async (t) => {
   const visitor = await signedIn(t);
   await visitor.click('Create a key');
   await visitor.fill('Plan', 'free');
   await visitor.fill('Labels', 'team=voice\nteam=names');
   await visitor.click('Create');
   await visitor.sees('labels says team twice');
+  await visitor.fill('Labels', 'team=voice\nlive');
+  await visitor.click('Create');
+  await visitor.sees('labels says live without a value');
   await visitor.fill('Labels', 'team=voice');
   await visitor.fill('Quotas of its own', 'batch=10 day UTC or so');
   await visitor.click('Create');

@@ -112,21 +112,22 @@ export function writeLabels(labels) {
   return Object.entries(labels).map((pair) => pair.join('='));
 }
 
-/**
- * JSON has one value for a name: of two lines the API would not see the first.
- *
- * @param {string} text
- */
+/** @param {string} text */
 function readLabels(text) {
   const labels = new Map();
-  for (const [name, value] of linesOf(text).map(readPair)) {
-    if (labels.has(name)) {
-      const problem = `says ${name} twice`;
-      throw new Problem(`labels ${problem}`, { fields: [{ field: 'labels', problem }] });
-    }
+  for (const line of linesOf(text)) {
+    const [name, value] = readPair(line);
+    if (!line.includes('=')) throw labelsProblem(`says ${name} without a value`);
+    // JSON has one value for a name: of two lines the API would not see the first.
+    if (labels.has(name)) throw labelsProblem(`says ${name} twice`);
     labels.set(name, value);
   }
   return Object.fromEntries(labels);
+}
+
+/** @param {string} problem */
+function labelsProblem(problem) {
+  return new Problem(`labels ${problem}`, { fields: [{ field: 'labels', problem }] });
 }
 
 /** @param {Quota} quota */
