@@ -51,8 +51,6 @@ export class BodySender {
     if (!this.#mayWrite()) return;
     try {
       for await (const chunk of chunksOf(this.#body)) {
-        // An answer may have come early, and a write to a connection that the upstream has since closed would lose it unread.
-        await new Promise<void>(whenAllIsRead);
         if (!this.#mayWrite()) return;
         await this.#write(chunk);
       }

@@ -11,6 +11,7 @@ import type { LaneParts } from '../relay.ts';
 import { idleMsMax, Seats } from '../seats.ts';
 import { TlsSession } from '../tls-session.ts';
 import { openRequest } from './open-request.ts';
+import { readToTheEnd } from './read-to-the-end.ts';
 import { StreamedExchange, type StreamedRequest } from './streamed-exchange.ts';
 
 /** The way to one target for bodies that are not in memory, and for WebSockets. */
@@ -63,10 +64,23 @@ function keptBy({ freeSockets }: Agent): readonly Socket[] {
 
 function createAgent(target: URL, trust: Trust, bounds: AgentOptions): Agent {
   const options = { ...bounds, maxFreeSockets: 32, timeout: idleMsMax };
-  if (target.protocol === 'http:') return forgetful(new http.Agent(options));
+  if (target.protocol === 'http:') return thorough(forgetful(new http.Agent(options)));
   // Its own memory of sessions would keep one that a server leaves unanswered.
   const memory = { maxCachedSessions: 0 };
-  return forgetful(resuming(new HttpsAgent({ ...options, ...memory, ...tlsOptionsOf(target, trust) })));
+  return thorough(
+    forgetful(resuming(new HttpsAgent({ ...options, ...memory, ...tlsOptionsOf(target, trust) }))),
+  );
+}
+
+/** Makes an answer be read that came before its connection was closed. */
+function thorough(agent: Agent): Agent {
+  const connect = agent.createConnection.bind(agent);
+  agent.createConnection = (options, callback) => {
+    const connection = connect(options, callback) as Socket;
+    readToTheEnd(connection);
+    return connection;
+  };
+  return agent;
 }
 
 /** Makes the resolver hold nothing of a request that was given up, and a kept connection nothing of the request it was opened for. */
