@@ -24,7 +24,7 @@ export const rules: readonly Rule[] = [
   callers.keysHaveOneSecret,
   callers.keysAreDistinct,
   callers.keysAreStillValid,
-  callers.secretsAreNoVariables,
+  callers.secretsAreSecrets,
   secrets.secretsAreHardToGuess,
   plans.quotaNamesAreDistinct,
   plans.periodsStartWhereTheyCan,

@@ -12,6 +12,11 @@ export function isVariable(text: string): boolean {
   return variable.test(text);
 }
 
+/** Whether a text is a hash as `hash` takes it. As a secret it would be hashed once more, and fit nothing that callers send. */
+export function isHash(text: string): boolean {
+  return /^sha256:[0-9a-f]{64}$/i.test(text);
+}
+
 /** What to say of a secret that could be guessed; undefined for any other. */
 export function weaknessOf(secret: string): string | undefined {
   if (secret.length < lengthMin) return `is shorter than ${lengthMin} characters and can be guessed`;

@@ -1,8 +1,7 @@
 import { duration, instant } from '../checked.ts';
 import { keyDigest } from '../digest.ts';
-import { isVariable } from '../weak-secret.ts';
 import { checkName, type Rule } from './draft.ts';
-import { checkOneSecret, notReplaced } from './secrets.ts';
+import { checkIsSecret, checkOneSecret } from './secrets.ts';
 
 /** A key in the cache is served without asking the store, even if that is down. */
 export const graceIsNotCutShort: Rule = ({ config: { auth } }, report) => {
@@ -47,8 +46,6 @@ export const keysAreStillValid: Rule = ({ config }, report) => {
   }
 };
 
-export const secretsAreNoVariables: Rule = ({ config }, report) => {
-  for (const key of config.keys) {
-    if (isVariable(key.secret ?? '')) report.problem(key, 'secret', notReplaced);
-  }
+export const secretsAreSecrets: Rule = ({ config }, report) => {
+  for (const key of config.keys) checkIsSecret(key, 'secret', key.secret ?? '', report);
 };

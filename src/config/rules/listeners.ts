@@ -1,9 +1,8 @@
 import { addressesCollide, isLoopback } from '../addresses.ts';
 import { address, checked } from '../checked.ts';
 import { plainTokenName, tokenDigest } from '../digest.ts';
-import { isVariable } from '../weak-secret.ts';
 import type { Rule } from './draft.ts';
-import { checkOneSecret, notReplaced, tokenLengthMin } from './secrets.ts';
+import { checkIsSecret, checkOneSecret, tokenLengthMin } from './secrets.ts';
 
 export const listenersDiffer: Rule = ({ config }, report) => {
   if (report.isBroken(config, 'listen') || report.isBroken(config.admin, 'listen')) return;
@@ -29,8 +28,8 @@ export const tokensAreStrong: Rule = ({ config: { admin } }, report) => {
     const { token } = one;
     // An empty `admin.token` is none.
     if (token === undefined || (token === '' && one === admin)) continue;
-    if (isVariable(token)) report.problem(one, 'token', notReplaced);
-    else if (token.length < tokenLengthMin)
+    checkIsSecret(one, 'token', token, report);
+    if (token.length < tokenLengthMin && !report.isBroken(one, 'token'))
       report.problem(one, 'token', `is shorter than ${tokenLengthMin} characters`);
   }
 };

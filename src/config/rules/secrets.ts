@@ -1,11 +1,22 @@
 import { digestOfNothing, keyDigest, tokenDigest, writtenDigest } from '../digest.ts';
 import type { RawKey, RawToken } from '../schema.ts';
-import { weaknessOf } from '../weak-secret.ts';
+import { isHash, isVariable, weaknessOf } from '../weak-secret.ts';
 import type { Report, Rule } from './draft.ts';
 
 export const tokenLengthMin = 16;
 
-export const notReplaced = 'looks like a variable that was not replaced, write ${NAME}';
+/** Something else that stands where a secret belongs. */
+export function checkIsSecret(
+  holder: object,
+  option: 'secret' | 'token',
+  text: string,
+  report: Report,
+): void {
+  if (isVariable(text))
+    report.problem(holder, option, 'looks like a variable that was not replaced, write ${NAME}');
+  else if (isHash(text))
+    report.problem(holder, option, `is a hash, not the ${option} itself: write it as hash`);
+}
 
 /** A key or a token is written plainly or as a hash. A value in a wrong form is there all the same. */
 export function checkOneSecret(holder: RawKey | RawToken, plain: 'secret' | 'token', report: Report): void {

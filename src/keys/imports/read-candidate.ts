@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { digestOfNothing } from '../../config/digest.ts';
-import { isVariable, weaknessOf } from '../../config/weak-secret.ts';
+import { isHash, isVariable, weaknessOf } from '../../config/weak-secret.ts';
 import type { KeyRecord } from '../../stores/key-store.ts';
 import { completeFields, type KeyFields, type WrittenFields } from '../key-fields.ts';
 import { createKeyId } from '../key-id.ts';
@@ -123,6 +123,7 @@ function readSecret(
   if (isVariable(secret)) {
     throw invalidField('secret', 'looks like a variable that was not replaced');
   }
+  if (isHash(secret)) throw invalidField('secret', 'is a hash, not the secret itself: write it as hash');
   if (format.judge(secret) === 'mistyped') {
     throw invalidField('secret', 'begins as our keys do and has a mistake in it');
   }

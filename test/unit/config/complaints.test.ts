@@ -574,6 +574,14 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     ],
   },
   {
+    name: 'a hash in the place of the secret or token',
+    text: `${keys(`{ id: a, plan: free, secret: "sha256:${'0a'.repeat(32)}" }`)}admin: { tokens: [{ name: one, token: "sha256:${'0B'.repeat(32)}" }] }\n`,
+    says: [
+      '5:26: keys[0].secret: is a hash, not the secret itself: write it as hash',
+      '6:32: admin.tokens[0].token: is a hash, not the token itself: write it as hash',
+    ],
+  },
+  {
     name: 'both secret and hash',
     text: keys(`{ id: a, plan: free, secret: ${'s'.repeat(20)}, hash: sha256:${'0'.repeat(64)} }`),
     says: ['5:56: keys[0].hash: stands beside a secret, only one of them can'],
