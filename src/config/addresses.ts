@@ -36,6 +36,13 @@ export function addressesCollide(one: Address, other: Address): boolean {
   return one.host === other.host || isEveryInterface(one) || isEveryInterface(other);
 }
 
+/** Whether what is sent to an address comes to the listener. Of all addresses of this machine only loopback is known. */
+export function leadsTo(listener: Address, { host, port }: Address): boolean {
+  if (port !== listener.port) return false;
+  const isHere = isLoopback({ host, port }) && !(isIPv6(host) && listener.host === everyInterface);
+  return byNumber(host) === byNumber(listener.host) || (isHere && isEveryInterface(listener));
+}
+
 /**
  * The name that a TLS server at this host is told, to choose its certificate by: none for an address, and never the dot that may
  * end an absolute name (RFC 6066 §3).
@@ -56,6 +63,10 @@ export function isNetwork(text: string): boolean {
 /** An address as it is written, with brackets around IPv6. */
 export function printAddress({ host, port }: Address): string {
   return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+function byNumber(host: string): string {
+  return host.toLowerCase() === 'localhost' ? '127.0.0.1' : host;
 }
 
 function isEveryInterface({ host }: Address): boolean {

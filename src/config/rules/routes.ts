@@ -114,6 +114,21 @@ export const upgradesTakeGet: Rule = ({ config: { routes } }, report) => {
   }
 };
 
+/** What is checked has to be there: without a body a request is refused, and a handshake never has one. */
+export const bodiesAreSent: Rule = ({ config: { routes } }, report) => {
+  for (const route of routes) {
+    if (typeof route.body === 'string' || route.body.any !== undefined) continue;
+    if (route.upgrade !== 'none')
+      report.problem(route, 'upgrade', 'begins without a body, which is refused here: give it its own route');
+    else if (route.methods.includes('GET') || route.methods.includes('HEAD'))
+      report.warning(
+        route,
+        'methods',
+        'takes GET and HEAD only with a body, which most clients do not send: give them their own route',
+      );
+  }
+};
+
 export const costHeadersCorrectACost: Rule = ({ config: { routes } }, report) => {
   for (const route of routes) {
     if (route.costHeader === undefined || route.cost > 0) continue;

@@ -1,5 +1,7 @@
+import { leadsTo } from '../addresses.ts';
 import { areCertificates, notCertificates } from '../certificates.ts';
-import { instant } from '../checked.ts';
+import { address, instant } from '../checked.ts';
+import type { Address } from '../config.ts';
 import { checkName, type Rule } from './draft.ts';
 
 export const versionsNameUpstreams: Rule = (draft, report) => {
@@ -18,6 +20,27 @@ export const targetsAreDistinct: Rule = ({ config }, report) => {
     }
   }
 };
+
+/** A request would come back without its key, so that its caller would be told to send one. */
+export const targetsAreOthers: Rule = ({ config }, report) => {
+  if (report.isBroken(config, 'listen')) return;
+  for (const upstream of Object.values(config.upstreams)) {
+    if (report.isBroken(upstream, 'targets')) continue;
+    for (const [at, target] of upstream.targets.entries()) {
+      if (leadsTo(address(config.listen), addressOf(target)))
+        report.problem(
+          upstream.targets,
+          String(at),
+          'is the address of listen, so requests would come back here',
+        );
+    }
+  }
+};
+
+function addressOf(target: string): Address {
+  const { protocol, hostname, port } = new URL(target);
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || (protocol === 'https:' ? 443 : 80)) };
+}
 
 export const sunsetsAreInOrder: Rule = ({ config }, report) => {
   for (const version of Object.values(config.versions)) {

@@ -713,6 +713,23 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     ],
   },
   {
+    name: 'targets that lead back',
+    text: 'upstreams: { a: { targets: ["http://localhost:8080", "http://127.0.0.1:8080", "http://10.0.0.1:8080", "http://127.0.0.1"] } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\n',
+    says: [
+      '1:29: upstreams.a.targets[0]: is the address of listen, so requests would come back here',
+      '1:54: upstreams.a.targets[1]: is the address of listen, so requests would come back here',
+    ],
+  },
+  ...[
+    { listen: '10.0.0.1:80', target: 'http://10.0.0.1' },
+    { listen: '127.0.0.1:81', target: 'http://localhost:81' },
+    { listen: '"[::]:81"', target: 'http://[::1]:81' },
+  ].map(({ listen, target }) => ({
+    name: `a target that leads back to ${listen}`,
+    text: `upstreams: { a: { targets: ["${target}"] } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\nlisten: ${listen}\n`,
+    says: ['1:29: upstreams.a.targets[0]: is the address of listen, so requests would come back here'],
+  })),
+  {
     name: 'no target',
     text: 'upstreams: { a: { targets: [] } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\n',
     says: ['1:19: upstreams.a.targets: is an empty list, at least one is needed'],
@@ -1237,6 +1254,11 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     text: routes('{ path: /v1/x, methods: [POST], upgrade: websocket }'),
     says: ['4:37: routes[0].upgrade: needs the method GET, which every WebSocket begins with'],
   },
+  {
+    name: 'an upgrade beside a body that has to be there',
+    text: routes('{ path: /v1/x, methods: [GET], upgrade: websocket, body: { json: {} } }'),
+    says: ['4:36: routes[0].upgrade: begins without a body, which is refused here: give it its own route'],
+  },
 ];
 
 for (const { name, text, says } of cases) {
@@ -1244,6 +1266,21 @@ for (const { name, text, says } of cases) {
 }
 
 const harmless: readonly [string, string][] = [
+  ...[
+    { listen: '127.0.0.1:8080', target: 'http://127.0.0.2:8080' },
+    { listen: '0.0.0.0:8080', target: 'http://[::1]:8080' },
+    { listen: '10.0.0.1:8080', target: 'http://127.0.0.1:8080' },
+  ].map(({ listen, target }): [string, string] => [
+    `a target at the port of ${listen}, ${target}`,
+    `upstreams: { a: { targets: ["${target}"] } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\nlisten: ${listen}\n`,
+  ]),
+  [
+    'an upgrade beside a body of any kind, or none',
+    routes(
+      '{ path: /v1/x, methods: [GET], upgrade: websocket, body: { any: {} } }',
+      '{ path: /v1/y, methods: [GET], upgrade: websocket, body: none }',
+    ),
+  ],
   [
     'a more exact route beside a wider one',
     routes(

@@ -320,6 +320,21 @@ test('a cost that no plan can pay is a warning, for a key may have a quota of it
   );
 });
 
+test('a GET whose body is checked is a warning, as few clients send one', (t) => {
+  const warningsOf = (methods: string, body: string): readonly string[] => {
+    const text = `${routed}routes: [{ path: /v1/x, methods: [${methods}], body: ${body} }]\n`;
+    return loadConfig(writeTemporary(t, text), {}).warnings.map((line) =>
+      line.replace(/^.*routes/, 'routes'),
+    );
+  };
+  const says =
+    'routes[0].methods: takes GET and HEAD only with a body, which most clients do not send: give them their own route';
+  assert.deepEqual(warningsOf('GET, POST', '{ json: {} }'), [says]);
+  assert.deepEqual(warningsOf('HEAD', '{ file: {} }'), [says]);
+  assert.deepEqual(warningsOf('DELETE', '{ json: {} }'), []);
+  assert.deepEqual(warningsOf('GET', '{ any: {} }'), []);
+});
+
 test('a grace that ends before what is kept of a key is a warning', (t) => {
   const warningsOf = (auth: string): readonly string[] =>
     loadConfig(writeTemporary(t, `${least}auth: { ${auth} }\n`), {}).warnings;
