@@ -647,6 +647,14 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     ],
   },
   {
+    name: 'an option and a path as other gateways write them',
+    text: `${routes('{ path: "/v1/users/{id}", methods: [GET] }')}trust_proxy: [10.0.0.0/8]\n`,
+    says: [
+      '4:7: routes[0].path: "/v1/users/{id}" has a name in braces, write it as :name',
+      '5:1: trust_proxy: unknown option, did you mean "trustProxy"?',
+    ],
+  },
+  {
     name: 'a secret without a space before it',
     text: keys('{ id: demo, plan: free, secret:demo-secret-0123456789 }'),
     says: [
