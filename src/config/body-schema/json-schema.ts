@@ -35,6 +35,7 @@ export function createAjv(options: {
   addBodyFormats(ajv);
   // Ajv resolves anchors and yet calls the keyword unknown.
   ajv.addKeyword('$anchor');
+  for (const keyword of notesOfOpenApi) ajv.addKeyword(keyword);
   boundErrors(ajv);
   checkWhatIsAbsent(ajv);
   takeWhatAsksForNothing(ajv);
@@ -62,6 +63,9 @@ const ajvOptions: Options = {
   unicodeRegExp: true,
   logger: false,
 };
+
+/** What schemas of OpenAPI 3.1 say besides for readers and tools. None of it decides whether a body fits. */
+const notesOfOpenApi = ['discriminator', 'example', 'externalDocs', 'xml'];
 
 /**
  * Ajv keeps each error of alternatives that all failed. Where a schema refers to itself in two, errors double with every level of

@@ -324,6 +324,18 @@ const accepted: [name: string, schema: unknown, body: unknown][] = [
   ['anything for true', true, 1],
   ['a type left open', of({ nullable: true, type: 'string' }), { a: null }],
   [
+    'what OpenAPI says of a schema for readers, whatever it holds',
+    {
+      oneOf: [{ $ref: '#/$defs/Cat' }, { $ref: '#/$defs/Dog' }],
+      discriminator: { propertyName: 'kind', mapping: { cat: '#/components/schemas/Cat' } },
+      $defs: {
+        Cat: { properties: { kind: { const: 'cat', example: { type: 1 } } }, xml: { name: 'Cat' } },
+        Dog: { properties: { kind: { const: 'dog' } }, externalDocs: { url: 'https://example.com' } },
+      },
+    },
+    { kind: 'dog' },
+  ],
+  [
     'inherited names that are absent',
     { properties: { constructor: { type: 'string' }, toString: { type: 'string' } } },
     {},
