@@ -194,7 +194,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
       ...countsOfImport,
       faults: listedLines('that were refused'),
       warnings: listedLines(
-        'whose key was added though its secret can be guessed, or with a scope that is not among the routes',
+        'whose key was added though its secret can be guessed, or with a scope that is not among the routes; or whose secret does not work, as its key was revoked or has another one since',
       ),
     }),
   },

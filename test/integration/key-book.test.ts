@@ -643,7 +643,9 @@ function bookRules(address: StoreKind['address']): void {
     assert.deepEqual([version, secrets.map((secret) => secret.number)], [1, [1]]);
     const again = await book.importKeys(linesOf(lines.slice(0, 2)), options, by);
     assert.deepEqual([again.added, again.skipped], [0, 2]);
-    const update = { ...options, update: true };
+    const warnings: string[] = [];
+    const onWarning = (line: number, message: string): void => void warnings.push(`${line}: ${message}`);
+    const update = { ...options, update: true, onWarning };
     const mixedUp = [{ plan: 'paid', secret: 'foreign-key-1', id: 'another' }];
     const refused = await book.importKeys(linesOf(mixedUp), update, by);
     assert.deepEqual([refused.updated, refused.refused], [0, 1]);
@@ -653,12 +655,17 @@ function bookRules(address: StoreKind['address']): void {
     assert.deepEqual([third.updated, third.skipped], [1, 1]);
     assert.equal((await book.show('one')).plan, 'paid');
     await book.rotate('one', { overlapMs: 0 }, by);
-    const fourth = await book.importKeys(linesOf(lines.slice(0, 1)), options, by);
+    assert.deepEqual(warnings, []);
+    const fourth = await book.importKeys(linesOf(lines.slice(0, 1)), { ...options, onWarning }, by);
     assert.deepEqual([fourth.added, fourth.skipped], [0, 1], 'a secret that was replaced is known for good');
     assert.equal((await book.verify('foreign-key-1')).valid, false);
     await book.revoke('one', by);
     const fifth = await book.importKeys(linesOf(lines.slice(0, 1)), update, by);
     assert.deepEqual([fifth.updated, fifth.skipped], [0, 1]);
+    assert.deepEqual(warnings, [
+      '1: the secret was replaced by a rotation, and works no more',
+      '1: the key was revoked, and stays so',
+    ]);
     const { state, plan } = await book.show('one');
     assert.deepEqual([state, plan], ['revoked', 'paid'], 'a revoked key is neither made anew nor changed');
   });

@@ -7,10 +7,16 @@ import type { KeyFields } from '../key-fields.ts';
 import { KeyProblem } from '../key-problem.ts';
 import type { KeyRules } from '../key-rules.ts';
 import { differences } from '../key-view.ts';
+import { liveSecrets } from '../secrets.ts';
 import type { Candidate } from './read-candidate.ts';
 
-/** What became of a line. */
-export type LineOutcome = 'added' | 'updated' | 'skipped' | { readonly refused: string };
+/** What became of a line. The key of one that was skipped was there already, perhaps so that the secret does not work. */
+export type LineOutcome =
+  | 'added'
+  | 'updated'
+  | 'skipped'
+  | { readonly skipped: string }
+  | { readonly refused: string };
 
 /** A line and what the store said to it; or why it cannot make a key, where no key has its secret. */
 interface Answered {
@@ -21,6 +27,7 @@ interface Answered {
 interface BatchParts {
   readonly store: KeyStore;
   readonly rules: KeyRules;
+  readonly now: () => number;
   readonly actor: string;
   /** Whether existing keys are updated to match the lines. */
   readonly update: boolean;
@@ -93,14 +100,24 @@ export class BatchImporter {
     });
   }
 
-  async #outcomeOf({ candidate: { id, fields }, answer }: Answered): Promise<LineOutcome> {
+  async #outcomeOf({ candidate: { id, fields, digest }, answer }: Answered): Promise<LineOutcome> {
     if (answer instanceof Error) return { refused: answer.message };
     if (answer.kind === 'added') return 'added';
     if (answer.kind === 'id_taken') return { refused: 'the id belongs to another key' };
     if (answer.kind === 'lost')
       return { refused: `the secret is that of key ${answer.id}, whose record is gone` };
     if (id !== undefined && id !== answer.id) return { refused: 'the secret belongs to another key' };
-    return this.#parts.update && (await this.#update(answer.id, fields)) ? 'updated' : 'skipped';
+    if (this.#parts.update && (await this.#update(answer.id, fields))) return 'updated';
+    return this.#passOver(answer.id, digest);
+  }
+
+  /** Whoever imports a file takes its secrets for working ones. */
+  async #passOver(id: string, digest: string): Promise<LineOutcome> {
+    const record = (await this.#again((store) => store.readKey(id)))?.record;
+    if (record === undefined) return 'skipped';
+    if (record.revokedAt !== undefined) return { skipped: 'the key was revoked, and stays so' };
+    const isLive = liveSecrets(record.secrets, this.#parts.now()).some((secret) => secret.digest === digest);
+    return isLive ? 'skipped' : { skipped: 'the secret was replaced by a rotation, and works no more' };
   }
 
   /** Updates a key to match a line. False when it does already, or was revoked. */

@@ -17,7 +17,10 @@ export interface ImportOptions {
   readonly plan?: string | undefined;
   /** Told of each line that is refused. The message never repeats its content. */
   readonly onFault: (line: number, message: string) => void;
-  /** Told of each key that was added although its secret can be guessed, or with a scope that is not among the routes. */
+  /**
+   * Told of each key that was added although its secret can be guessed, or with a scope that is not among the routes; and of each
+   * that was there, if the secret does not work.
+   */
   readonly onWarning?: ((line: number, message: string) => void) | undefined;
   /** Told after each batch. */
   readonly onProgress?: ((report: ImportReport) => void) | undefined;
@@ -57,12 +60,14 @@ export async function importKeys(
   }
 
   function count({ number, warning }: Candidate, outcome: LineOutcome): void {
-    if (typeof outcome === 'object') {
+    if (typeof outcome === 'object' && 'refused' in outcome) {
       refuse(number, outcome.refused);
       return;
     }
-    counts[outcome] += 1;
-    if (outcome === 'added' && warning !== undefined) options.onWarning?.(number, warning);
+    const [kind, doubt] = typeof outcome === 'object' ? (['skipped', outcome.skipped] as const) : [outcome];
+    counts[kind] += 1;
+    const told = kind === 'added' ? warning : doubt;
+    if (told !== undefined) options.onWarning?.(number, told);
   }
 
   function take(line: ImportLine): void {
