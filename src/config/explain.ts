@@ -57,7 +57,7 @@ function typeSentence(error: ShapeError, subject: string): string {
   const { data } = error;
   const wanted = types(error);
   const words = wanted.map((type) => typeWords[type] ?? type).join(' or ');
-  if (data === null) return `is empty, ${advice(error) ?? `it must be ${words}`}`;
+  if (data === null) return `is empty, ${advice(error) ?? `it must be ${words}`}${orNothing(error)}`;
   if (wanted.includes('array') && isGlued(data)) return `must be ${words}: a space is missing after a -`;
   // Text where a mapping belongs is not shown either: it may be a secret that lacks its key.
   if (typeof data === 'string' && !wanted.some((type) => type === 'integer' || type === 'boolean'))
@@ -71,6 +71,13 @@ function typeSentence(error: ShapeError, subject: string): string {
   // Not as it was read: an id of 007 would be shown as 7, and become another one with the quotes.
   const problem = fault(error, JSON.stringify(data));
   return problem === undefined ? `must be text, put ${hiddenSubject} in quotes` : `${subject} ${problem}`;
+}
+
+/** What is said of a mapping that may be without any option. */
+function orNothing(error: ShapeError): string {
+  const { required, minProperties } = part(error);
+  const needsNone = required === undefined && minProperties === undefined;
+  return needsNone && types(error).includes('object') ? '; {} has the defaults' : '';
 }
 
 /** Whether it begins with the dash of an item, glued to what follows: YAML takes such a list for one text or a mapping. */

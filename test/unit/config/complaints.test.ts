@@ -236,7 +236,7 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
   {
     name: 'a half-written room',
     text: `${least}log:\n`,
-    says: ['3:1: log: is empty, it must be a mapping (option: value)'],
+    says: ['3:1: log: is empty, it must be a mapping (option: value); {} has the defaults'],
   },
   {
     name: 'missing rooms',
@@ -644,6 +644,17 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     text: keys('{ id: a, plan: free, secret: aaaaaaaaaaaaaaaaaaaa, expires: "9999-12-31T23:59:59-00:01" }'),
     says: [
       '5:56: keys[0].expires: "9999-12-31T23:59:59-00:01" is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z',
+    ],
+  },
+  {
+    name: 'a body of which nothing is said, beside one that needs its files',
+    text: routes(
+      '{ path: /v1/x, methods: [POST], body: { json: } }',
+      '{ path: /v1/y, methods: [POST], body: { upload: } }',
+    ),
+    says: [
+      '4:45: routes[0].body.json: is empty, it must be a mapping (option: value); {} has the defaults',
+      '5:45: routes[1].body.upload: is empty, it must be a mapping (option: value)',
     ],
   },
   {
