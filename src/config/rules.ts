@@ -15,6 +15,7 @@ import * as upstreams from './rules/upstreams.ts';
 export const rules: readonly Rule[] = [
   listeners.listenersDiffer,
   listeners.adminIsGuarded,
+  listeners.proxiesAreSome,
   callers.graceIsNotCutShort,
   listeners.tokensHaveOneSecret,
   listeners.tokensAreStrong,

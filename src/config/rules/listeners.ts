@@ -34,6 +34,13 @@ export const tokensAreStrong: Rule = ({ config: { admin } }, report) => {
   }
 };
 
+export const proxiesAreSome: Rule = ({ config: { trustProxy } }, report) => {
+  for (const [at, network] of trustProxy.entries()) {
+    if (!network.endsWith('/0')) continue;
+    report.warning(trustProxy, String(at), 'believes everybody, so that callers choose their own addresses');
+  }
+};
+
 /** The audit log knows tokens by their names, so each belongs to one token, and each token has one. */
 export const tokensAreDistinct: Rule = ({ config: { admin } }, report) => {
   const names = new Map<string, string>();

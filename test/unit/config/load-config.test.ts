@@ -335,6 +335,15 @@ test('a GET whose body is checked is a warning, as few clients send one', (t) =>
   assert.deepEqual(warningsOf('GET', '{ any: {} }'), []);
 });
 
+test('to believe every proxy is a warning', (t) => {
+  const file = writeTemporary(t, `${least}trustProxy: [10.0.0.0/8, 0.0.0.0/0, "::/0", 10.0.0.1]\n`);
+  const says = 'believes everybody, so that callers choose their own addresses';
+  assert.deepEqual(loadConfig(file, {}).warnings, [
+    `${file}:3:26: trustProxy[1]: ${says}`,
+    `${file}:3:37: trustProxy[2]: ${says}`,
+  ]);
+});
+
 test('a grace that ends before what is kept of a key is a warning', (t) => {
   const warningsOf = (auth: string): readonly string[] =>
     loadConfig(writeTemporary(t, `${least}auth: { ${auth} }\n`), {}).warnings;
