@@ -78,6 +78,23 @@ test('a page of metrics holds every request that is over, and those under way', 
   }
 });
 
+test('an answer that takes minutes is told from one of half a minute', async () => {
+  const metrics = createMetrics();
+  const visit = new Visit('request-1', { peer: '192.0.2.1', client: '192.0.2.1', trusted: false });
+  Object.assign(visit, { route: 'model', upstream: 'backend', upstreamMs: 90_000 });
+  metrics.countRequest(visit, 200);
+  const page = await metrics.registry.metrics();
+  const counts = page.matchAll(/^gatehouse_upstream_duration_seconds_bucket\{le="(\d+)",.*\} (\d+)$/gm);
+  const told = [...counts].map(([, seconds, count]) => [Number(seconds), Number(count)]);
+  assert.deepEqual(told.slice(told.findIndex(([seconds]) => seconds === 30)), [
+    [30, 0],
+    [60, 0],
+    [120, 1],
+    [300, 1],
+    [600, 1],
+  ]);
+});
+
 test('what an alert watches is there at 0 before it happens, and goes up by nothing else', async () => {
   const metrics = createMetrics();
   const figures = async (): Promise<readonly string[]> =>
