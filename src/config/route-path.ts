@@ -78,6 +78,16 @@ export function compareSegments(one: readonly Segment[], other: readonly Segment
   return oneWins || otherWins ? 'ordered' : 'same';
 }
 
+/** A request that fits two paths which are not apart. */
+export function commonPath(one: readonly Segment[], other: readonly Segment[]): string {
+  const longer = one.length > other.length ? one : other;
+  const parts = longer.map((_, at) => {
+    const texts = [one[at], other[at]].flatMap((part) => (part?.kind === 'literal' ? part.text : []));
+    return texts[0] ?? 'x';
+  });
+  return `/${parts.join('/')}`;
+}
+
 /**
  * Sorts the more exact of two paths first. For paths that one request can fit, it agrees with `compareSegments`: the first
  * segment in which they differ in kind decides, and no such pair is ambiguous in a configuration that has been checked.

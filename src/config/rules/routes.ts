@@ -1,7 +1,7 @@
 import { size } from '../checked.ts';
 import { bufferedBytesMax, fieldsBytesMax } from '../held-bytes.ts';
 import { noRoute, usageRoute } from '../route-names.ts';
-import { compareSegments, pathBelow, segmentsOf } from '../route-path.ts';
+import { commonPath, compareSegments, pathBelow, segmentsOf } from '../route-path.ts';
 import type { RawRoute, RawUpload } from '../schema.ts';
 import { printSize } from '../units.ts';
 import { bodiesOf, checkName, noSuch, type Rule } from './draft.ts';
@@ -40,7 +40,9 @@ export const routesAreDistinct: Rule = ({ config }, report) => {
       const relation = compareSegments(segments, other.segments);
       // A path is matched before its method, so even routes for different methods would compete for it.
       if (relation === 'ambiguous') {
-        report.problem(route, 'path', `overlaps ambiguously with ${report.mention(other.route)}`);
+        const isHidden = [route, other.route].some((one) => report.isHidden(one, 'path'));
+        const both = isHidden ? '' : `: ${commonPath(segments, other.segments)} fits both`;
+        report.problem(route, 'path', `overlaps ambiguously with ${report.mention(other.route)}${both}`);
         break;
       }
       const common = relation === 'same' ? [...methods.intersection(other.methods)].join(', ') : '';

@@ -867,7 +867,19 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
   {
     name: 'two routes of which none is more exact',
     text: routes('{ path: "/v1/:a/x", methods: [GET] }', '{ path: "/v1/y/:b", methods: [POST] }'),
-    says: ['5:7: routes[1].path: overlaps ambiguously with routes[0] (line 4)'],
+    says: ['5:7: routes[1].path: overlaps ambiguously with routes[0] (line 4): /v1/y/x fits both'],
+  },
+  {
+    name: 'another two, one of them with a rest and one from the environment',
+    text: routes(
+      '{ path: "/v1/:a/b/:c", methods: [GET] }',
+      '{ path: "/v1/y/*", methods: [GET] }',
+      '{ path: "${P:-/v1/:a/:b/z}", methods: [GET] }',
+    ),
+    says: [
+      '5:7: routes[1].path: overlaps ambiguously with routes[0] (line 4): /v1/y/b/x fits both',
+      '6:7: routes[2].path: overlaps ambiguously with routes[0] (line 4)',
+    ],
   },
   {
     name: 'a misspelt body',
