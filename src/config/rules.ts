@@ -29,6 +29,7 @@ export const rules: readonly Rule[] = [
   secrets.secretsAreHardToGuess,
   plans.quotaNamesAreDistinct,
   plans.periodsStartWhereTheyCan,
+  plans.zonesHaveSummers,
   plans.costsFitQuotas,
   upstreams.versionsNameUpstreams,
   upstreams.targetsAreDistinct,

@@ -19,6 +19,22 @@ export const periodsStartWhereTheyCan: Rule = ({ config }, report) => {
   }
 };
 
+/** Names of zones that mean to most people the time of a place, and to computers that of its winter all year. */
+const winterZones: ReadonlyMap<string, string> = new Map([
+  ['EST', 'America/New_York'],
+  ['MST', 'America/Denver'],
+]);
+
+export const zonesHaveSummers: Rule = ({ config }, report) => {
+  for (const { quotas } of Object.values(config.plans)) {
+    for (const quota of quotas) {
+      const place = winterZones.get(quota.timezone?.toUpperCase() ?? '');
+      if (place !== undefined)
+        report.warning(quota, 'timezone', `knows no summer time, write ${place} where there is one`);
+    }
+  }
+};
+
 /**
  * A route that no plan can ever pay refuses every request of keys without a quota of their own, which the store may hold. A route
  * that some plans can pay is for their keys.

@@ -335,6 +335,18 @@ test('a GET whose body is checked is a warning, as few clients send one', (t) =>
   assert.deepEqual(warningsOf('GET', '{ any: {} }'), []);
 });
 
+test('a time zone that is a winter all year is a warning', (t) => {
+  const zones = ['EST', 'mst', 'CET', 'America/New_York', 'UTC'].map(
+    (zone, at) => `{ name: q${at}, limit: 1, per: day, timezone: ${zone} }`,
+  );
+  const file = writeTemporary(t, `${least}plans: { p: { quotas: [${zones.join(', ')}] } }\n`);
+  const warnings = loadConfig(file, {}).warnings.map((line) => line.replace(/^.*plans/, 'plans'));
+  assert.deepEqual(warnings, [
+    'plans.p.quotas[0].timezone: knows no summer time, write America/New_York where there is one',
+    'plans.p.quotas[1].timezone: knows no summer time, write America/Denver where there is one',
+  ]);
+});
+
 test('to believe every proxy is a warning', (t) => {
   const file = writeTemporary(t, `${least}trustProxy: [10.0.0.0/8, 0.0.0.0/0, "::/0", 10.0.0.1]\n`);
   const says = 'believes everybody, so that callers choose their own addresses';
