@@ -30,7 +30,13 @@ const rules: KeyRules = {
     { name: 'names', path: '/v1/name' },
     { name: '/v1/voice/*', path: '/v1/voice/*' },
   ],
-  staticKeys: [{ id: 'demo', plan: 'free', digest: digestOf('k-demo'), enabled: true, expiresAt: undefined }],
+  staticKeys: ['other', 'demo'].map((id) => ({
+    id,
+    plan: 'free',
+    digest: digestOf(`k-${id}`),
+    enabled: true,
+    expiresAt: undefined,
+  })),
 };
 
 for (const { name, address } of storeKinds(redis)) {
@@ -285,16 +291,19 @@ function bookRules(address: StoreKind['address']): void {
   test('an import takes no secret of a key in the file, which would be found first', async (t) => {
     const { book } = await open(t);
     const { faults, options } = collectFaults({ update: false });
-    const lines = [{ secret: 'k-demo' }, { hash: `sha256:${digestOf('k-demo')}` }];
+    const hash = `sha256:${digestOf('k-demo')}`;
+    const lines = [{ secret: 'k-demo' }, { hash }, { secret: 'k-demo', hash: null }, { secret: null, hash }];
     const report = await book.importKeys(
       linesOf(lines.map((line) => ({ plan: 'free', ...line }))),
       options,
       by,
     );
-    assert.equal(report.refused, 2);
+    assert.equal(report.refused, 4);
     assert.deepEqual(faults, [
       '1: secret is that of a key in the configuration file',
       '2: hash is that of a key in the configuration file',
+      '3: secret is that of a key in the configuration file',
+      '4: hash is that of a key in the configuration file',
     ]);
   });
 
@@ -403,7 +412,7 @@ function bookRules(address: StoreKind['address']): void {
     };
     const lines = ['one', 'two'].map((id) => ({ id, secret: `foreign-key-of-${id}` }));
     const named = { id: 'three', secret: 'foreign-key-of-three', plan: 'paid' };
-    const unnamed = { id: null, secret: 'foreign-key-of-four' };
+    const unnamed = { id: null, plan: null, secret: 'foreign-key-of-four' };
     await book.importKeys(linesOf(lines.slice(0, 1)), options, by);
     await book.update('one', { plan: 'paid' }, by);
     const report = await book.importKeys(linesOf([...lines, named, unnamed]), options, by);

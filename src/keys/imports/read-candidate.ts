@@ -54,7 +54,7 @@ export function readCandidate(
   const kept = { number: 1, ...given, createdAt: at, expiresAt: undefined };
   // The one in the file would be found first, and this one once that is removed.
   if (rules.staticKeys.some((key) => key.digest === kept.digest)) {
-    const field = secret === undefined ? 'hash' : 'secret';
+    const field = typeof secret === 'string' ? 'secret' : 'hash';
     throw invalidField(field, 'is that of a key in the configuration file');
   }
   const whole = wholeOf(fields, fields.plan ?? plan, rules);
