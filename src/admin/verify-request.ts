@@ -3,7 +3,7 @@ import type { KeyBook } from '../keys/key-book.ts';
 import type { Verdict } from '../keys/verify-key.ts';
 import { createWording, Refusal } from '../refusals.ts';
 import { authorise } from '../stages/authorise.ts';
-import { checkTarget } from '../stages/check-request.ts';
+import { checkTarget, keyIn } from '../stages/check-request.ts';
 import { createRouteTable, findRoute } from '../stages/find-route.ts';
 import { checkUsageMethod } from '../stages/show-usage.ts';
 import { writeAddress } from '../wire/client-address.ts';
@@ -34,7 +34,8 @@ export async function verifyRequest(
   { book, config }: { readonly book: Pick<KeyBook, 'verify'>; readonly config: Config },
 ): Promise<RequestVerdict> {
   const client = from === undefined ? undefined : writeAddress(from);
-  const verdict = await book.verify(secret.replaceAll(blanksAround, ''), client);
+  const key = keyIn(config.auth.header.toLowerCase(), secret.replaceAll(blanksAround, ''));
+  const verdict = await book.verify(key, client);
   const refusal = refusalOf(verdict, { path, method }, config);
   if (refusal === undefined) return { ...verdict, answer: null };
   const { status, body } = createWording(config.errors)(refusal);

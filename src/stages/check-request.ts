@@ -81,7 +81,7 @@ function readHeaders(rawHeaders: readonly string[], keyHeader: string): RawHead 
     const name = (rawHeaders[i] as string).toLowerCase();
     const value = rawHeaders[i + 1] as string;
     if (name === keyHeader) {
-      head.key = name === schemed ? withoutScheme(value) : value;
+      head.key = keyIn(name, value);
       head.keyCount += 1;
     }
     note(head, name, value);
@@ -92,8 +92,9 @@ function readHeaders(rawHeaders: readonly string[], keyHeader: string): RawHead 
 /** The one header in which a key may follow the name of a scheme (RFC 9110 §11.4). */
 const schemed = 'authorization';
 
-function withoutScheme(value: string): string {
-  return value.replace(/^bearer(?: +|$)/i, '');
+/** The key in the value of the key header, whose name is in lower case. */
+export function keyIn(keyHeader: string, value: string): string {
+  return keyHeader === schemed ? value.replace(/^bearer(?: +|$)/i, '') : value;
 }
 
 function note(head: RawHead, name: string, value: string): void {

@@ -28,9 +28,10 @@ test('a plan that has gone refuses what nothing else has refused before, as in t
 });
 
 test('a secret and an address are taken as requests bring them', async (t) => {
-  const config = loadConfig(writeTemporary(t, yaml), {});
+  const read = (text: string) => loadConfig(writeTemporary(t, text), {});
+  const [plain, schemed] = [read(yaml), read(`auth: { header: Authorization }${yaml}`)];
   const verdict = { valid: true, reason: 'good', refusal: null, key: null, secret: 1 } as const;
-  const askedOf = async (secret: string, client?: string): Promise<unknown> => {
+  const askedOf = async (secret: string, client?: string, config = plain): Promise<unknown> => {
     let asked: unknown;
     const verify: KeyBook['verify'] = async (...request) => {
       asked = request;
@@ -48,6 +49,10 @@ test('a secret and an address are taken as requests bring them', async (t) => {
   assert.deepEqual(await askedOf('s', '::ffff:192.0.2.1'), ['s', '192.0.2.1']);
   assert.deepEqual(await askedOf('s', '0:0:0:0:0:FFFF:c000:201'), ['s', '192.0.2.1']);
   assert.deepEqual(await askedOf('s', 'fe80::1%eth0'), ['s', 'fe80::1%eth0']);
+  assert.deepEqual(await askedOf('Bearer s'), ['Bearer s', undefined]);
+  assert.deepEqual(await askedOf('s', undefined, schemed), ['s', undefined]);
+  assert.deepEqual(await askedOf(' bearer s\n', undefined, schemed), ['s', undefined]);
+  assert.deepEqual(await askedOf('Bearer ', undefined, schemed), ['', undefined]);
 });
 
 test('a method that no HTTP has is refused as by the door, whatever the key', async (t) => {
