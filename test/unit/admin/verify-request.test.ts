@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { verifyRequest } from '../../../src/admin/verify-request.ts';
+import { verifyRequest, type ImaginedRequest } from '../../../src/admin/verify-request.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import type { KeyBook } from '../../../src/keys/key-book.ts';
+import { viewKey } from '../../../src/keys/key-view.ts';
+import { aKey } from '../../helpers/a-key.ts';
 import { writeTemporary } from '../../helpers/config-file.ts';
 
 const yaml = `
@@ -25,6 +27,35 @@ test('a plan that has gone refuses what nothing else has refused before, as in t
   assert.equal(await refusalOn('/v1/name'), 'plan_unknown');
   assert.equal(await refusalOn('/v1/nowhere'), 'route_unknown');
   assert.equal(await refusalOn('//'), 'path_malformed');
+});
+
+test('a key that is in order goes where the journey would let it, and is told of all the same', async (t) => {
+  const key = viewKey({ record: aKey({ scopes: ['/v1/name'] }), usedAt: new Map() }, 0);
+  const good = { valid: true, reason: 'good', refusal: null, key, secret: 1 } as const;
+  const book = { verify: async () => good };
+  const read = (text: string) => loadConfig(writeTemporary(t, text), {});
+  const plain = read(yaml);
+  const telling = read(`usage: { path: /v1/usage }${yaml.replace('/v1/name', '/v1/*')}`);
+  const saidOf = (request: ImaginedRequest, config = plain) =>
+    verifyRequest('secret', request, { book, config });
+  for (const [config, request] of [
+    [plain, {}],
+    [plain, { method: 'POST' }],
+    [plain, { path: '/v1/name' }],
+    [telling, { path: '/v1/name?x=1' }],
+    [telling, { path: '/v1/usage', method: 'HEAD' }],
+  ] as const) {
+    assert.deepEqual(await saidOf(request, config), { ...good, answer: null });
+  }
+  for (const [config, request, refusal, status] of [
+    [plain, { path: '/v1/name', method: 'POST' }, 'method_not_allowed', 405],
+    [telling, { path: '/v1/names' }, 'key_not_allowed', 403],
+    [telling, { path: '/v1/usage', method: 'POST' }, 'method_not_allowed', 405],
+  ] as const) {
+    const { answer, ...verdict } = await saidOf(request, config);
+    assert.deepEqual(verdict, { ...good, valid: false, refusal });
+    assert.equal(answer?.status, status);
+  }
 });
 
 test('a secret and an address are taken as requests bring them', async (t) => {
