@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline';
-import { text as wholeText } from 'node:stream/consumers';
+import { buffer as allOf } from 'node:stream/consumers';
 import { styleText } from 'node:util';
 import { columnsOf } from './columns.ts';
 import { endedBy, exitCodes } from './exit-codes.ts';
@@ -48,7 +48,8 @@ async function ask(question: string, { stdin, stderr }: Terminal): Promise<strin
 
 /** Undefined for Ctrl-C. A key never goes on a command line, where other users and the shell history can see it. */
 export async function readSecret({ stdin, stderr }: Terminal): Promise<string | undefined> {
-  if (!stdin.isTTY) return (await wholeText(stdin)).replace(/\r?\n$/, '');
+  // Read as text it would lose a byte order mark, with which no key is found.
+  if (!stdin.isTTY) return (await allOf(stdin)).toString().replace(/\r?\n$/, '');
   // Before the question: what is typed at once would be shown, and Ctrl-C would not be ours.
   stdin.setRawMode(true);
   stderr.write('Key (it is not shown): ');

@@ -178,6 +178,7 @@ test('what the gateway would say to a key is said, with a code for scripts', asy
       /^refused: key k1, plan free: the request is not allowed\nthe gateway answers 405 {.*}\n$/,
     ],
     [[], 'nothing', 1, /^refused: no key has this secret\nthe gateway answers 401 {.*}\n$/],
+    [[], `\uFEFF${secret}`, 1, /^refused: no key has this secret\n/],
     [[], '', 1, /^refused: no key was given\nthe gateway answers 401 {.*}\n$/],
     [['--quiet'], secret, 0, /^$/],
     [['--quiet'], 'nothing', 1, /^$/],
