@@ -288,6 +288,16 @@ function bookRules(address: StoreKind['address']): void {
     assert.equal((await book.verify('')).reason, 'missing');
   });
 
+  test('who looks in the store for a key of the file is told where it stands', async (t) => {
+    const { book } = await open(t);
+    const inFile = { code: 'not_found', message: /^this key stands in the configuration file/ };
+    await assert.rejects(book.show('demo'), inFile);
+    await assert.rejects(book.revoke('other', by), inFile);
+    for (const id of ['nobody', 'no id', '']) {
+      await assert.rejects(book.show(id), { code: 'not_found', message: 'there is no such key' });
+    }
+  });
+
   test('an import takes no secret of a key in the file, which would be found first', async (t) => {
     const { book } = await open(t);
     const { faults, options } = collectFaults({ update: false });
