@@ -32,14 +32,12 @@ export function createGuard({ admin }: Pick<Config, 'admin'>, logger: Logger): G
   return {
     checkHost(req) {
       if (!isLoopback(admin.listen)) return;
-      // Of two Host headers, either may be the one that was meant.
-      const [host = '', ...others] = req.headersDistinct['host'] ?? [];
-      if (others.length === 0 && isLoopbackHost(host)) return;
+      if (isLoopbackHost(givenOnce(req, 'host') ?? '')) return;
       throw new AdminProblem('misdirected', 'This listener answers to localhost or a loopback address');
     },
     identify(req) {
       if (admin.tokens.length === 0) return undefined;
-      const given = bearerOf(req.headers.authorization);
+      const given = bearerOf(givenOnce(req, 'authorization'));
       // Looking for an empty one would let everybody in where a hash is that of a variable which was not set.
       const token = given === undefined ? undefined : findToken(given);
       if (token !== undefined) return token;
@@ -55,6 +53,12 @@ export function createGuard({ admin }: Pick<Config, 'admin'>, logger: Logger): G
       });
     },
   };
+}
+
+/** The value of a header that came once: of two, either may be the one that was meant. */
+function givenOnce(req: IncomingMessage, name: 'host' | 'authorization'): string | undefined {
+  const [value, ...others] = req.headersDistinct[name] ?? [];
+  return others.length === 0 ? value : undefined;
 }
 
 /** A web page can reach a loopback address under a name of its choice (DNS rebinding), and the Host then shows that name. */

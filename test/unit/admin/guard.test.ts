@@ -10,13 +10,29 @@ test('who shows no token is nobody, even where the hash of nothing is written fo
   const tokens = [{ name: 'ops', digest: digestOf(''), role: 'write' }] as const;
   const admin = { listen: { host: '0.0.0.0', port: 0 }, tokens };
   const guard = createGuard({ admin }, createLogger('silent', { write: () => {} }));
-  for (const headers of [
-    {},
-    { authorization: '' },
-    { authorization: 'Bearer ' },
-    { authorization: 'Basic YQ==' },
-  ]) {
-    const req = Object.assign(new IncomingMessage(new Socket()), { headers });
-    assert.throws(() => guard.identify(req), { code: 'token_required' });
+  for (const headers of [[], [''], ['Bearer '], ['Basic YQ==']]) {
+    assert.throws(() => guard.identify(showing(headers)), { code: 'token_required' });
   }
 });
+
+test('of two tokens neither is taken for the one that was meant, and showing them is no guess', () => {
+  const tokens = ['read', 'write'] as const;
+  const admin = {
+    listen: { host: '0.0.0.0', port: 0 },
+    tokens: tokens.map((role) => ({ name: role, digest: digestOf(role), role })),
+  };
+  const guard = createGuard({ admin }, createLogger('silent', { write: () => {} }));
+  for (const role of tokens) assert.equal(guard.identify(showing([`Bearer ${role}`]))?.role, role);
+  for (let times = 0; times < 30; times += 1) {
+    const two = showing(['Bearer read', 'Bearer write']);
+    assert.throws(() => guard.identify(two), { code: 'token_required' });
+  }
+});
+
+/** A request with these values of `Authorization`, as Node reads them. */
+function showing(values: readonly string[]): IncomingMessage {
+  return Object.assign(new IncomingMessage(new Socket()), {
+    headers: { authorization: values[0] },
+    headersDistinct: { authorization: [...values] },
+  });
+}
