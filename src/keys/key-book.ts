@@ -106,7 +106,6 @@ export function createKeyBook({ store, rules, now }: KeyTools): KeyBook {
   async function put(from: KeyRecord | undefined, to: KeyRecord, { actor, action }: Act): Promise<boolean> {
     const note = { actor, action, keyId: to.id, changes: differences(from, to) };
     const answer = await store.changeKey({ from, to, note });
-    if (answer === 'missing') throw new KeyProblem('not_found', 'there is no such key');
     if (answer === 'exists') throw new KeyProblem('conflict', 'there is a key of this id already');
     if (answer === 'taken') throw new KeyProblem('conflict', 'the secret belongs to another key');
     return answer === 'done';

@@ -72,6 +72,14 @@ test('a key is ended however busy others are changing it, and who never gets to 
   await assert.rejects(book.disable(other.id, { ...by, versions: [other.version] }), isProblem('outdated'));
 });
 
+test('a secret that the store will not give to a key is not told of as if it were one', async (t) => {
+  const store = await openStore({ kind: 'sqlite', path: join(tempFolder(t), 'g.db') });
+  t.after(() => store.close());
+  const keys: KeyStore = { ...store.keys, changeKey: async () => 'taken' };
+  const book = createKeyBook({ store: keys, rules, now: Date.now });
+  await assert.rejects(book.create({ plan: 'free' }, by), isProblem('conflict'));
+});
+
 test('an import ends when a store that has worked stays away', async () => {
   const lost = new StoreUnavailable('away', { mayHaveHappened: true });
   let calls = 0;
