@@ -1421,12 +1421,16 @@ test('a token of sixteen characters is enough, under a name too, where operators
     assert.deepEqual(complaints(t, `${least}admin: { listen: "0.0.0.0:9090", ${given} }\n`), []);
 });
 
-test('a token that is no text is told of once', (t) => {
+test('a token that is no text is told of once, and has its name all the same', (t) => {
   const said = (given: string) => complaints(t, `${least}admin: { listen: "0.0.0.0:9090", ${given} }\n`);
   const sentence = 'must be text, put the value in quotes';
   assert.deepEqual(said('token: 12345'), [`3:34: admin.token: ${sentence}`]);
   assert.deepEqual(said('tokens: [{ name: ann, role: read, token: 12345 }]'), [
     `3:68: admin.tokens[0].token: ${sentence}`,
+  ]);
+  assert.deepEqual(said('token: 12345, tokens: [{ name: admin, token: sixteen-letters. }]'), [
+    `3:34: admin.token: ${sentence}`,
+    '3:59: admin.tokens[0].name: is the name of admin.token too',
   ]);
 });
 
