@@ -171,6 +171,14 @@ test('a list of JSON objects is told that they stand alone, each in its line', a
   await assert.rejects(read('[secret]\n', 7, 'csv'), /^BrokenFile: line 1 must name the columns/);
 });
 
+test('a line of blanks is no line, wherever it stands', async () => {
+  for (const blank of ['', ' ', '\t \r']) {
+    const key = { number: 4, fields: { secret: 'a' } };
+    assert.deepEqual(await read(`${blank}\nsecret\n${blank}\na\n${blank}`), [key]);
+    assert.deepEqual(await read(`${blank}\n\n${blank}\n{"secret":"a"}\n${blank}\n`), [key]);
+  }
+});
+
 test('a blank in front of the first line does not make it CSV', async () => {
   for (const blank of [' ', '\t', '\uFEFF \t']) {
     assert.deepEqual(await read(`${blank}{"secret":"a"}\n`), [{ number: 1, fields: { secret: 'a' } }]);
