@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
+import { afterReading } from '../waiting/when-all-is-read.ts';
 import { bodyBroken, brokenBy } from './broken-body.ts';
 
 /** How much of what a client still sends is read and thrown away, so that it gets to read its answer. */
@@ -16,17 +17,17 @@ const chunkCost = 1024;
  */
 export function linger(from: Readable, whenOver: () => void): void {
   let left = bytesMax;
-  let silence = setTimeout(over, silenceMs);
-  const total = setTimeout(over, totalMs);
+  let stopSilence = afterReading(silenceMs, over);
+  const stopTotal = afterReading(totalMs, over);
   function discard(chunk: Buffer): void {
-    clearTimeout(silence);
-    silence = setTimeout(over, silenceMs);
+    stopSilence();
+    stopSilence = afterReading(silenceMs, over);
     left -= Math.max(chunk.length, chunkCost);
     if (left < 0) over();
   }
   function over(): void {
-    clearTimeout(silence);
-    clearTimeout(total);
+    stopSilence();
+    stopTotal();
     from.off('data', discard).off('end', over).off('close', over).off(bodyBroken, over);
     whenOver();
   }
