@@ -144,9 +144,13 @@ export class Target {
     this.#setAside('not reached', cause);
   }
 
-  /** An answer has begun. If its request began before the target was set aside, it says nothing about the target now. */
-  noteAnswer({ absencesBefore }: Attempt): void {
+  /**
+   * An answer has begun. If its request began before the target was set aside, it says nothing about the target now; that of a trial
+   * lets the next request try.
+   */
+  noteAnswer({ isTrial, absencesBefore }: Attempt): void {
     this.#answers += 1;
+    if (isTrial) this.#asideUntil = 0;
     if (this.#state === 'in use' || absencesBefore !== this.#absences) return;
     this.#state = 'in use';
     this.#asideUntil = 0;
@@ -157,7 +161,7 @@ export class Target {
 
   /**
    * A request that waited in vain for its answer shows that the target is silent, if no other had one meanwhile. An only target
-   * stays in use. A trial that ends in any other way lets the next request try.
+   * stays in use. A trial that fails in any other way lets the next request try.
    */
   noteFailure({ isTrial, answersBefore }: Attempt, { sent, cause }: ExchangeFailed): void {
     if (isTrial) this.#asideUntil = 0;

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ExchangeFailed } from '../../../src/upstream/exchange.ts';
+import { ResponseTimeout } from '../../../src/upstream/failures.ts';
 import { createTargets, type Target } from '../../../src/upstream/targets.ts';
 
 function threeTargets() {
@@ -66,4 +68,23 @@ test('a target that was set aside is used only where all were, the first of them
   assert.deepEqual(turns(4, new Set([two])), ['3', '3', '3', '3']);
   now = 3999;
   assert.deepEqual(turns(4, new Set([two])), ['1', '1', '3', '3']);
+});
+
+test('a silent target that answers its trial is tried again at once, though a request from before failed meanwhile', (t) => {
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  const { one, turns } = threeTargets();
+  const ask = () => one.attempt({ resolve: () => undefined, reject: () => undefined });
+  const inVain = new ExchangeFailed(new ResponseTimeout(1000), { sent: true });
+  const [first, second] = [ask(), ask()];
+  first.reject(inVain);
+  now = 2000;
+  const trial = ask();
+  second.reject(inVain);
+  assert.deepEqual(turns(4), ['2', '2', '3', '3']);
+  trial.begin();
+  assert.equal(one.isAway, true);
+  assert.deepEqual(turns(3), ['1', '2', '3']);
+  ask().begin();
+  assert.equal(one.isAway, false);
 });
