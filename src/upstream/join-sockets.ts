@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { Countdown } from '../waiting/countdown.ts';
+import { afterReading } from '../waiting/when-all-is-read.ts';
 import { gatherPieces } from '../wire/gather-pieces.ts';
 import type { Progress } from './exchange.ts';
 import { GatheringWriter } from './gathering-writer.ts';
@@ -28,7 +29,7 @@ export async function joinSockets({ client, upstream, idleMs, progress }: Join):
     let open = 2;
     const idle = new Countdown(idleMs, closeBoth);
     idle.start();
-    let lastWords: NodeJS.Timeout | undefined;
+    let stopWaiting: (() => void) | undefined;
     function closeBoth(): void {
       toClient.flush(); // a write after the end would cost the client what was written before it
       socket.destroySoon();
@@ -41,14 +42,14 @@ export async function joinSockets({ client, upstream, idleMs, progress }: Join):
       idle.start();
     }
     function ended(): void {
-      lastWords ??= setTimeout(closeBoth, lastWordsMs);
+      stopWaiting ??= afterReading(lastWordsMs, closeBoth);
     }
     function closed(): void {
       closeBoth();
       open -= 1;
       if (open > 0) return;
       idle.end();
-      clearTimeout(lastWords);
+      stopWaiting?.();
       resolve();
     }
     for (const side of [socket, upstream]) {

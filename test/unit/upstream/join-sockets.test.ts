@@ -82,6 +82,27 @@ test('what was said while the process was held up is passed on before a drain cl
   assert.equal(Buffer.concat(heard).toString(), 'in time');
 });
 
+test('last words that came while the process was held up are passed on', async (t) => {
+  const client = await openPair(t);
+  const upstream = await openPair(t);
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const joined = joinSockets({
+    client: { socket: client.near, joined: undefined },
+    upstream: upstream.near,
+    idleMs: 60_000,
+    progress: noProgress(),
+  });
+  const heard: Buffer[] = [];
+  upstream.far.on('data', (chunk: Buffer) => heard.push(chunk)).end();
+  await once(upstream.near, 'end');
+  await nextTurn();
+  client.far.write('last words');
+  // Node runs its timers before it reads.
+  t.mock.timers.tick(3000);
+  await Promise.all([joined, once(upstream.far, 'close')]);
+  assert.equal(Buffer.concat(heard).toString(), 'last words');
+});
+
 const ways = {
   'the upstream is reset': (_client: OpenSocket, upstream: Socket) => upstream.resetAndDestroy(),
   'the gateway stops': (client: OpenSocket) => client.joined?.close(),
