@@ -70,7 +70,7 @@ test('a target that was set aside is used only where all were, the first of them
   assert.deepEqual(turns(4, new Set([two])), ['1', '1', '3', '3']);
 });
 
-test('a silent target that answers its trial is tried again at once, though a request from before failed meanwhile', (t) => {
+test('a silent target is tried again once its trial is answered, and not before, though a request from before it fails meanwhile', (t) => {
   let now = 0;
   t.mock.method(performance, 'now', () => now);
   const { one, turns } = threeTargets();
@@ -81,6 +81,7 @@ test('a silent target that answers its trial is tried again at once, though a re
   now = 2000;
   const trial = ask();
   second.reject(inVain);
+  now = 4000;
   assert.deepEqual(turns(4), ['2', '2', '3', '3']);
   trial.begin();
   assert.equal(one.isAway, true);
