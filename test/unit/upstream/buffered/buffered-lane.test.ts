@@ -12,6 +12,7 @@ import { type Connector, createConnector, createTrust } from '../../../../src/up
 import { ExchangeFailed } from '../../../../src/upstream/exchange.ts';
 import type { Relay } from '../../../../src/upstream/relay.ts';
 import { Seats } from '../../../../src/upstream/seats.ts';
+import { allIsRead } from '../../../../src/waiting/when-all-is-read.ts';
 import { makeCertificate } from '../../../helpers/certificates.ts';
 import { holdUp } from '../../../helpers/hold-up.ts';
 import { listen } from '../../../helpers/listen.ts';
@@ -209,6 +210,22 @@ for (const [name, brings, isStale] of [
     assert.equal(fresh.silent, false);
   });
 }
+
+test('of a request for which a kept connection was closed a moment too early nothing was sent', async (t) => {
+  const kept: Socket[] = [];
+  let asked = 0;
+  const { ask } = await startLane(t, (socket) => void (kept.push(socket), socket.write(ok)), {
+    afterSend() {
+      asked += 1;
+      // After the lane has read what came, and before it writes.
+      if (asked === 2) void allIsRead().then(() => kept[0]?.resetAndDestroy());
+    },
+  });
+  await ask();
+  const { failure } = await ask();
+  assert.ok(failure instanceof ExchangeFailed);
+  assert.deepEqual([failure.silent, failure.sent], [true, false]);
+});
 
 test('of a request whose client leaves at once nothing is sent, and its seat comes free', async (t) => {
   const { upstream, ask } = await startLane(t, (socket) => void socket.write(ok));
