@@ -296,7 +296,7 @@ export class Relay implements AnswerListener, Guest {
     const sent = this.hasLeft;
     const inLine = this.#seats.giveUp(this);
     const inTime = inLine || this.seat === 'after a wait';
-    const waited = !sent && !silent && inTime && error instanceof ResponseTimeout;
+    const waited = !sent && inTime && error instanceof ResponseTimeout;
     this.#listener.reject(new ExchangeFailed(error, { sent, silent, inLine, waited }));
   }
 
