@@ -371,6 +371,22 @@ test('an answer that comes before the end of the body reaches the client', async
   assert.equal(client.error, undefined);
 });
 
+test('a client that still sends though it has its answer keeps no connection to the upstream from others', async (t) => {
+  recording.onArrival = (_request, res, req) => onceCome(req, () => res.writeHead(409).end('no'));
+  t.after(() => (recording.onArrival = undefined));
+  const client = await openRaw(t, gateway.port);
+  const { head } = uploadBytes({ ...upload, path: '/v1/single', body: Buffer.alloc(100_000_000) });
+  client.write(Buffer.concat([head, large]));
+  await client.receivedUntil((bytes) => bytes.includes('409'));
+  recording.onArrival = undefined;
+  const other = await sendUpload(t, gateway.port, { ...upload, path: '/v1/single' });
+  await until(() => {
+    client.write('x');
+    return other.received().includes('200 OK');
+  });
+  await assertStillOpen(client);
+});
+
 for (const [method, status] of [
   ['POST', 204],
   ['POST', 304],

@@ -54,3 +54,13 @@ test('the beginning of a large body that is given up is given back', async () =>
   assert.ok(memory.take(memoryBytes));
   assert.equal(memory.take(1), false);
 });
+
+test('the rest of a body for which there is no memory is left to whoever refuses it', async () => {
+  const memory = new BodyMemory(3 * size);
+  let stops = 0;
+  const arriving = { chunks: twentyChunks(), stop: () => void (stops += 1) };
+  const order = { contentLength: undefined, sizeMax: 1_000_000, memory };
+  await assert.rejects(readAny(arriving, order), { code: 'overloaded' });
+  assert.equal(stops, 1, 'what still reads it would stop it each time that a chunk comes');
+  assert.ok(memory.take(3 * size));
+});
