@@ -118,6 +118,18 @@ test('the time of an upstream that answers before all of the request has left be
   await over;
 });
 
+test('of an answer that breaks off in the turn in which it began nothing is sent, or told of as sent', async (t) => {
+  const { relay, res, over, progress } = await openRelay(t);
+  relay.requestSent();
+  relay.answerBegins(200, []);
+  relay.answerGoesOn(Buffer.from('part'));
+  relay.answerFailed(new Error('reset'));
+  await assert.rejects(over, { message: 'reset' });
+  await new Promise<void>(whenAllIsRead);
+  assert.equal(res.headersSent, false);
+  assert.deepEqual([progress.answered, progress.bytesOut], [undefined, 0]);
+});
+
 test('an answer that stands behind others on its connection is not told to be whole', async (t) => {
   let isTold = false;
   const { relay, over } = await openRelay(t, { requests: 2, whenWhole: () => (isTold = true) });
