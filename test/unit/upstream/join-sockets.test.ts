@@ -82,6 +82,31 @@ test('what was said while the process was held up is passed on before a drain cl
   assert.equal(Buffer.concat(heard).toString(), 'in time');
 });
 
+test('a drain closes a WebSocket once nothing has been said on it for a second, and not before', async (t) => {
+  const client = await openPair(t);
+  const upstream = await openPair(t);
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const sockets = new OpenSockets();
+  const entry = sockets.enter('live', 1, new ServerResponse(new IncomingMessage(client.near)));
+  assert.ok(entry);
+  const joined = joinSockets({
+    client: entry,
+    upstream: upstream.near,
+    idleMs: 60_000,
+    progress: noProgress(),
+  });
+  sockets.drain();
+  now = 999;
+  t.mock.timers.tick(100);
+  await nextTurn();
+  assert.equal(client.near.writableEnded, false);
+  now = 1000;
+  t.mock.timers.tick(100);
+  await joined;
+});
+
 test('last words that came while the process was held up are passed on', async (t) => {
   const client = await openPair(t);
   const upstream = await openPair(t);
