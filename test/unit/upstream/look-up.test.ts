@@ -15,6 +15,7 @@ function scene() {
   const lookUp = createLookUp((host, tell) => asked.push({ host, tell }));
   return {
     asked,
+    lookUp,
     find: (host: string): Promise<LookupAddress[]> =>
       new Promise((resolve, reject) => {
         lookUp(host, { all: true }, (error, found) =>
@@ -70,6 +71,22 @@ describe('a look-up', () => {
     const fresh = find('a.test');
     answer(other);
     assert.deepEqual([await fresh, asked.length], [other, 3]);
+  });
+
+  it('tells who was given the last addresses nothing more when the resolver answers after all', async () => {
+    const { lookUp, find, answer } = scene();
+    const first = find('a.test');
+    answer(one);
+    await first;
+    const told: unknown[] = [];
+    await new Promise<void>((resolve) => {
+      lookUp('a.test', { all: true }, (_error, found) => {
+        told.push(found);
+        resolve();
+      });
+    });
+    answer(other);
+    assert.deepEqual(told, [one]);
   });
 
   it('gives the last addresses when the resolver is away, and none when it says that there are none', async () => {

@@ -24,9 +24,10 @@ async function openRelay(
   t: TestContext,
   {
     idleMs = 60_000,
+    responseMs = 60_000,
     requests = 1,
     whenWhole,
-  }: { idleMs?: number; requests?: number; whenWhole?: () => void } = {},
+  }: { idleMs?: number; responseMs?: number; requests?: number; whenWhole?: () => void } = {},
 ) {
   const server = createServer();
   const client = await openRaw(t, await listen(t, server));
@@ -44,7 +45,7 @@ async function openRelay(
   const relay = new Relay(
     res,
     { ourHeaders: () => [], costHeader: 'x-cost', whenWhole, progress, listener },
-    { timeouts: { responseMs: 60_000, idleMs }, seats: new Seats(1) },
+    { timeouts: { responseMs, idleMs }, seats: new Seats(1) },
   );
   const source = new Source();
   relay.connected(source);
@@ -128,6 +129,17 @@ test('of an answer that breaks off in the turn in which it began nothing is sent
   await new Promise<void>(whenAllIsRead);
   assert.equal(res.headersSent, false);
   assert.deepEqual([progress.answered, progress.bytesOut], [undefined, 0]);
+});
+
+test('the time for an answer is over with its head, however long the rest takes', async (t) => {
+  const { relay, over, progress } = await openRelay(t, { responseMs: 1 });
+  relay.requestSent();
+  relay.answerBegins(200, []);
+  const begun = performance.now();
+  await until(() => performance.now() - begun > 20);
+  relay.answerEnded();
+  await over;
+  assert.equal(progress.cut, undefined);
 });
 
 test('an answer that stands behind others on its connection is not told to be whole', async (t) => {
