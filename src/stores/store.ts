@@ -26,8 +26,11 @@ export interface StoreOptions {
   readonly onCreate?: (path: string) => void;
   /** Hears why the log of an SQLite file cannot be copied into it, so that the log grows. */
   readonly onLogStuck?: (reason: string) => void;
-  /** Hears that a Redis whose keys are watched is empty, and was not before. */
-  readonly onEmptied?: () => void;
+  /**
+   * Hears that a Redis whose keys are watched lacks what it had: all changes that it was told of after `since`, which is 0 if it has
+   * none that is older, and at least until `until`.
+   */
+  readonly onSetBack?: (lost: { readonly since: number; readonly until: number }) => void;
   /** Hears the policy (`allkeys-lru`) by which a Redis would throw keys and usage away. */
   readonly onEvicting?: (policy: string) => void;
 }

@@ -81,8 +81,15 @@ export function createStoreReporter(logger: Logger) {
     onLogStuck(reason: string): void {
       logger.warn({ reason }, 'the -wal file of the store grows, because it cannot be copied into the store');
     },
-    onEmptied(): void {
-      logger.error('the store has lost its list of changes, and with it perhaps keys and usage');
+    onSetBack({ since, until }: { readonly since: number; readonly until: number }): void {
+      if (since === 0) {
+        logger.error('the store has lost its list of changes, and with it perhaps keys and usage');
+        return;
+      }
+      logger.error(
+        { since: new Date(since).toISOString(), until: new Date(until).toISOString() },
+        'the store has come back with older data: revoke and rotate again what was since then, usage is lost too',
+      );
     },
     onEvicting(policy: string): void {
       logger.warn({ policy }, 'the store may evict keys and usage: set its maxmemory-policy to noeviction');

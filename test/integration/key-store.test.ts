@@ -306,10 +306,11 @@ test('a killed listening connection delays a change by no more than the poll', a
   }
 });
 
-test('a feed that is emptied before each reading hides no change, and one of a store without keys is quiet', async (t) => {
+test('a feed that is emptied before each reading hides no change and is told of once, and one of a store without keys is quiet', async (t) => {
   const prefix = `${randomUUID()}:`;
-  const store = await openPatiently(t, parseStoreAddress(`${redis.url}?prefix=${prefix}`));
-  const { keys } = store;
+  let told = 0;
+  const onSetBack = (): void => void (told += 1);
+  const { keys } = await openPatiently(t, parseStoreAddress(`${redis.url}?prefix=${prefix}`), { onSetBack });
   t.mock.timers.enable({ apis: ['setInterval'] });
   const heard: KeyEvent[] = [];
   t.after(keys.watch((event) => heard.push(event)));
@@ -353,6 +354,7 @@ test('a feed that is emptied before each reading hides no change, and one of a s
   await look();
   await until(() => heard.length > 0, { within: 20_000 });
   assert.deepEqual(heard, [{ kind: 'missed' }]);
+  assert.equal(told, 1);
 });
 
 test('looking up unknown keys writes nothing into the store', async (t) => {

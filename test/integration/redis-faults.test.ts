@@ -324,8 +324,8 @@ describe('side by side', { concurrency: 8 }, () => {
 
   test('a Redis that comes back empty is told of, once each time, and never one that was empty or kept all', async (t) => {
     const redis = await startRedisServer(t, { args: durable });
-    let told = 0;
-    const store = await openAt(t, redis.url, { onEmptied: () => (told += 1) });
+    const lost: { since: number; until: number }[] = [];
+    const store = await openAt(t, redis.url, { onSetBack: (told) => lost.push(told) });
     const heard: KeyEvent[] = [];
     t.after(store.keys.watch((event) => heard.push(event)));
     /** The feed has been read since. */
@@ -340,14 +340,68 @@ describe('side by side', { concurrency: 8 }, () => {
     await redis.stop();
     await redis.start();
     await isHeard('second');
-    assert.equal(told, 0);
-    for (const times of [1, 2]) {
-      await redis.say('FLUSHALL');
-      await until(() => told === times);
+    assert.equal(lost.length, 0);
+    const feed = 'gatehouse:{keys}:changes';
+    const refill = "redis.call('FLUSHALL') redis.call('XADD', KEYS[1], '*', 'key', '')";
+    for (const [nth, emptied] of [['FLUSHALL'], ['EVAL', refill, 1, feed], ['FLUSHALL']].entries()) {
+      await redis.say(...emptied);
+      await until(() => lost.length > nth);
       await isHeard('first');
       await isHeard('second');
-      assert.equal(told, times);
+      assert.equal(lost.length, nth + 1);
+      assert.equal(lost[nth]?.since, 0);
     }
+  });
+
+  test('a Redis that comes back with older data is told of with what it lacks, and never one whose feed was cut', async (t) => {
+    const redis = await startRedisServer(t);
+    const lost: { since: number; until: number }[] = [];
+    const store = await openAt(t, redis.url, { onSetBack: (told) => lost.push(told) });
+    const heard: KeyEvent[] = [];
+    t.after(store.keys.watch((event) => heard.push(event)));
+    await until(() => heard.length > 0);
+    const feed = 'gatehouse:{keys}:changes';
+    /** When a key was made, once that has been read. */
+    const make = async (id: string): Promise<number> => {
+      heard.length = 0;
+      assert.equal(await store.keys.changeKey({ from: undefined, to: aKey({ id }), note: aNote() }), 'done');
+      await until(() => heard.some(({ kind }) => kind === 'added'));
+      heard.length = 0;
+      return newest();
+    };
+    const newest = async (): Promise<number> =>
+      Number(/(\d+)-\d+/.exec(await redis.say('XREVRANGE', feed, '+', '-', 'COUNT', 1))?.[1]);
+    const missed = () => heard.some(({ kind }) => kind === 'missed');
+
+    const kept = await make('kept');
+    await redis.say('SAVE');
+    const forgotten = await make('forgotten');
+    await redis.stop();
+    await redis.start();
+    await until(missed);
+    assert.deepEqual(lost, [{ since: kept, until: forgotten }]);
+
+    // Another change comes after the loss, before anybody looks: the feed does not end before where it was read to.
+    const loseNewest = async (): Promise<void> => {
+      const lose = `local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1][1]
+        redis.call('XDEL', KEYS[1], last) redis.call('XADD', KEYS[1], '*', 'key', 'k')`;
+      await redis.say('EVAL', lose, 1, feed);
+      await until(missed);
+    };
+    const again = await make('again');
+    await loseNewest();
+    assert.deepEqual(lost.slice(1), [{ since: kept, until: again }]);
+
+    heard.length = 0;
+    const many = `for nth = 1, ${feedEntriesMax + 500} do redis.call('XADD', KEYS[1], 'MAXLEN', ${feedEntriesMax}, '*', 'key', 'k') end`;
+    await redis.say('EVAL', many, 1, feed);
+    await until(missed);
+    assert.equal(lost.length, 2);
+
+    await make('last');
+    await loseNewest();
+    assert.equal(lost.length, 3);
+    assert.notEqual(lost[2]?.since, 0);
   });
 
   test('a shared place that could not be kept in an outage is kept soon after it, and not only at its next turn', async (t) => {

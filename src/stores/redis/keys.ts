@@ -20,6 +20,7 @@ import {
   type KeyStore,
   type KnownKey,
 } from '../key-store.ts';
+import type { StoreOptions } from '../store.ts';
 import { eventsPerReading, watchChanges, type FeedAnswer } from '../watch-changes.ts';
 import { callOf } from './command.ts';
 import { notUnderstood } from './failures.ts';
@@ -31,7 +32,7 @@ export interface RedisKeysOptions {
   readonly isCluster: boolean;
   /** Calls back whenever something is published on the channel, and after each connection. Returns how to stop. */
   readonly listen: (channel: string, onNews: () => void) => () => void;
-  readonly onEmptied: (() => void) | undefined;
+  readonly onSetBack: StoreOptions['onSetBack'] | undefined;
 }
 
 /** Twice in the second within which a change must be seen, for when the channel is silent. */
@@ -43,7 +44,7 @@ const pollMs = 400;
  */
 export function createRedisKeys(
   link: Link,
-  { prefix, isCluster, listen, onEmptied }: RedisKeysOptions,
+  { prefix, isCluster, listen, onSetBack }: RedisKeysOptions,
 ): KeyStore {
   const names = nameAll(prefix);
   const logs = [auditEntriesMax, auditKeptMs, feedEntriesMax, names.channel] as const;
@@ -91,9 +92,10 @@ export function createRedisKeys(
       ),
     );
     const [next = '', ...keys] = strings(answer);
-    if (next.startsWith('?0-') && cursor?.startsWith('0-') !== true) onEmptied?.();
-    if (next.startsWith('?')) return { cursor: next.slice(1), events: undefined };
-    return { cursor: next, events: keys.map(eventOf) };
+    if (!next.startsWith('?')) return { cursor: next, events: keys.map(eventOf) };
+    const [kept] = keys;
+    if (kept !== undefined) onSetBack?.({ since: timeOf(kept), until: timeOf(cursor ?? '') });
+    return { cursor: next.slice(1), events: undefined };
   }
 
   return {
@@ -195,6 +197,11 @@ function eventOf(key: string): KeyEvent {
   return key === '' ? { kind: 'added' } : { kind: 'changed', keyId: key };
 }
 
+/** When an entry of a stream was written; 0 for none. */
+function timeOf(id: string): number {
+  return Number(id.split('-')[0]);
+}
+
 function addAnswerOf(answer: string): AddAnswer {
   if (answer === '+') return { kind: 'added' };
   if (answer.startsWith('=')) return { kind: 'known', id: answer.slice(1) };
@@ -216,7 +223,7 @@ function readChangeAnswer(answer: unknown): ChangeAnswer {
 
 function entryOf(id: string, fields: readonly string[]): AuditEntry {
   const value = (name: string): string => fields[fields.indexOf(name) + 1] ?? '';
-  return decodeAuditEntry({ id, at: Number(id.split('-')[0]), keys: Number(value('keys')) }, value('note'));
+  return decodeAuditEntry({ id, at: timeOf(id), keys: Number(value('keys')) }, value('note'));
 }
 
 function strings(answer: unknown): string[] {

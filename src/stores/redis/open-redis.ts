@@ -17,7 +17,7 @@ const probeKeptMs = 60_000;
 /** Opens the store in Redis. Resolves without a connection too, and then goes on connecting. */
 export async function openRedis(
   address: RedisAddress,
-  { deadlineMs = 250, onEmptied, onEvicting }: StoreOptions,
+  { deadlineMs = 250, onSetBack, onEvicting }: StoreOptions,
 ): Promise<Store> {
   const terms = { trust: trustFor(address), deadlineMs };
   const client = createClient(address, terms);
@@ -33,7 +33,7 @@ export async function openRedis(
       prefix: address.prefix,
       isCluster: client.isCluster,
       listen: (channel, onNews) => listenOn(createListener(address, terms, client), channel, onNews),
-      onEmptied,
+      onSetBack,
     }),
     ledger: createRedisLedger(link, address.prefix),
     identity: undefined,

@@ -202,7 +202,7 @@ test('an answer in which one number is none, or is missing, is no answer', async
 });
 
 test('what a change of a key is answered in words that are not known may have happened', async () => {
-  const options = { prefix: '', isCluster: false, listen: () => () => undefined, onEmptied: undefined };
+  const options = { prefix: '', isCluster: false, listen: () => () => undefined, onSetBack: undefined };
   for (const answer of ['ok', null, 7]) {
     const keys = createRedisKeys(tells(answer), options);
     await assert.rejects(keys.changeKey({ from: undefined, to: aKey(), note: aNote() }), {
