@@ -11,7 +11,7 @@ import { Redis } from 'ioredis';
 import { Concurrency } from '../../src/quota/concurrency.ts';
 import { Quotas } from '../../src/quota/quotas.ts';
 import { feedEntriesMax, type KeyEvent } from '../../src/stores/key-store.ts';
-import { StoreUnavailable, type DrawOrder, type Ledger } from '../../src/stores/ledger.ts';
+import { StoreUnavailable, Unreadable, type DrawOrder, type Ledger } from '../../src/stores/ledger.ts';
 import { firstConnection } from '../../src/stores/redis/client.ts';
 import { createLink } from '../../src/stores/redis/link.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
@@ -869,6 +869,19 @@ for (const used of ['abc', '', '-5', 'nan', '1e300']) {
     assert.equal(await usedOf(ledger, counters), '2');
   });
 }
+
+test('the state of a rate that is none is refused as that, and is no outage', async (t) => {
+  const redis = await startRedisServer(t);
+  const { ledger } = await openAt(t, redis.url);
+  for (const state of ['', 'abc', '1 2', '1 2 x']) {
+    await redis.say('SET', nameKeys('gatehouse:', 'key').rate('rate'), state);
+    const taken = ledger.takeCells({ keyId: 'key', name: 'rate', intervalMs: 1, burst: 1, want: 1 });
+    await assert.rejects(
+      taken,
+      (error) => error instanceof Unreadable && /another program/.test(error.message),
+    );
+  }
+});
 
 test('what somebody else put into a counter beside our fields is passed over', async (t) => {
   const redis = await startRedisServer(t);

@@ -13,11 +13,14 @@ local cells = 0
 local state = redis.call('GET', KEYS[1])
 if state then
   local old_base, old_cells, old_interval = string.match(state, '^(%S+) (%S+) (%S+)$')
-  old_interval = tonumber(old_interval)
+  old_base, old_cells, old_interval = tonumber(old_base), tonumber(old_cells), tonumber(old_interval)
+  if not (old_base and old_cells and old_interval) then
+    error('WRONGTYPE')
+  end
   local rested = old_base + old_cells * old_interval
   if rested > now and old_interval == interval then
-    base = tonumber(old_base)
-    cells = tonumber(old_cells)
+    base = old_base
+    cells = old_cells
   elseif rested > now then
     base = rested
   end
