@@ -1,4 +1,3 @@
-import { none } from '../collections/filled.ts';
 import type { Clock } from '../waiting/clock.ts';
 
 /**
@@ -38,16 +37,16 @@ export class LatelyLeft {
     this.#places[this.#count++ % latelyMax] = { keyId, placeId, leftAt: this.#clock.mono() };
   }
 
-  /** The store is back, which was away since then. */
-  outageEnded(awaySince: number): void {
-    this.#untoldSince ??= awaySince - latelyMs;
+  /** The store may lack what it was told since then: it was away, or another has taken its place. */
+  mayBeUnknown(since: number): void {
+    this.#untoldSince ??= since - latelyMs;
   }
 
-  /** Those to tell of now. Not often: while one node of a cluster is away, each answer of another ends an outage. */
-  takeUntold(): readonly LeftPlace[] {
+  /** Those to tell of now; undefined = not now. Not often: while one node of a cluster is away, each answer of another ends an outage. */
+  takeUntold(): readonly LeftPlace[] | undefined {
     const since = this.#untoldSince;
     const now = this.#clock.mono();
-    if (since === undefined || now - this.#toldAt < latelyMs) return none;
+    if (since === undefined || now - this.#toldAt < latelyMs) return undefined;
     this.#toldAt = now;
     this.#untoldSince = undefined;
     return this.#places.filter(({ leftAt }) => leftAt >= since);

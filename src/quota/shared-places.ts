@@ -64,13 +64,11 @@ export class SharedPlaces {
       clock,
       longMs: longOutageMs,
       settleMs,
-      onEnd: (awaySince) => {
-        this.#lately.outageEnded(awaySince);
-        this.#retry.set();
-      },
+      onEnd: (awaySince) => this.#tellAnew(awaySince),
     });
     this.#untold = new Outbox({ mono: () => clock.mono(), stepsMax: untoldMax, onError });
     this.#retry = new Alarm({ clock, afterMs: retryMs, ring: () => this.#tellAgain() });
+    ledger.onReturn(() => this.#tellAnew(clock.mono()));
   }
 
   /**
@@ -122,6 +120,23 @@ export class SharedPlaces {
     if (!this.#taken.has(order.placeId)) this.leave(order);
   }
 
+  /** The store may lack what it was told since then, and shortly before. */
+  #tellAnew(since: number): void {
+    this.#lately.mayBeUnknown(since);
+    this.#retry.set();
+  }
+
+  /** Only when nothing else waits: a store that is too slow for some calls must not get many more each time it answers one. */
+  #tellOfAll(): void {
+    const left = this.#untold.size > 0 ? undefined : this.#lately.takeUntold();
+    if (left === undefined) return;
+    for (const { keyId, placeId } of left) {
+      const run = (): Promise<void> => this.#free(keyId, placeId);
+      this.#untold.post({ expendable: 'first', repeatableForMs: repeatableForEver, run });
+    }
+    void this.#keepAll();
+  }
+
   /** False when too much is already waiting to be told. */
   #tellLater(run: Step['run'], expendable: Step['expendable'] = 'next'): boolean {
     this.#untold.storeFailed();
@@ -131,17 +146,9 @@ export class SharedPlaces {
   }
 
   #tellAgain(): void {
-    if (this.#untold.size === 0) this.#leaveLatelyLeft();
+    this.#tellOfAll();
     this.#untold.retry();
     if (this.#untold.size > 0 || this.#lately.isUntold) this.#retry.set();
-  }
-
-  /** Only when nothing else waits: a store that is too slow for some calls must not get many more each time it answers one. */
-  #leaveLatelyLeft(): void {
-    for (const { keyId, placeId } of this.#lately.takeUntold()) {
-      const run = (): Promise<void> => this.#free(keyId, placeId);
-      this.#untold.post({ expendable: 'first', repeatableForMs: repeatableForEver, run });
-    }
   }
 
   #armBeat(): void {
@@ -152,14 +159,17 @@ export class SharedPlaces {
 
   async #beat(): Promise<void> {
     const startedAt = this.#clock.mono();
-    const orders = [...this.#taken.values()];
-    for (const some of slicesOf(orders, beatsAtOnce)) {
-      await Promise.all(some.map((order) => this.#stay(order)));
-    }
-    if (orders.length === 0) await this.#look();
+    if (this.#taken.size > 0) await this.#keepAll();
+    else await this.#look();
     this.#beatTookMs = this.#clock.mono() - startedAt;
     this.#beating = false;
     this.#armBeat();
+  }
+
+  async #keepAll(): Promise<void> {
+    for (const some of slicesOf([...this.#taken.values()], beatsAtOnce)) {
+      await Promise.all(some.map((order) => this.#stay(order)));
+    }
   }
 
   /** A process that was idle in an outage must know of it too, before others have told of their places. */

@@ -32,6 +32,8 @@ export interface Ledger {
   /** Keeps a place for another `expiresInMs`. One that was lost is taken again whatever the limit: it is in flight. */
   stay(order: PlaceOrder): Promise<void>;
   leave(keyId: string, placeId: string): Promise<void>;
+  /** Hears when a server is connected to again. It may be another one, which lacks what the last was told in the end. */
+  onReturn(hear: () => void): void;
   /** The time on the clock that decides this key's periods: in a cluster each node has its own. */
   readTime(keyId: string): Promise<number>;
   readUsage(keyId: string, counters: readonly Counter[]): Promise<readonly Usage[]>;

@@ -30,6 +30,7 @@ export function wrapStore(store: Store, wrap: Wrap): Store {
       enter: wrap('enter', (order) => ledger.enter(order)),
       stay: wrap('stay', (order) => ledger.stay(order)),
       leave: wrap('leave', (keyId, placeId) => ledger.leave(keyId, placeId)),
+      onReturn: (hear) => ledger.onReturn(hear),
       readTime: wrap('read_time', (keyId) => ledger.readTime(keyId)),
       readUsage: wrap('read_usage', (keyId, counters) => ledger.readUsage(keyId, counters)),
       resetUsage: wrap('reset_usage', (keyId, counters) => ledger.resetUsage(keyId, counters)),

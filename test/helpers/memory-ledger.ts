@@ -22,6 +22,8 @@ export interface MemoryLedgerOptions {
 }
 
 export interface MemoryLedger extends Ledger {
+  /** As if it had been connected to again. */
+  readonly comeBack: () => void;
   readonly calls: Map<string, number>;
   readonly draws: DrawOrder[];
   used(keyId: string, name: string, periodStart: number): number;
@@ -44,6 +46,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions): MemoryLedger {
   const places = new Map<string, Map<string, number>>();
   const calls = new Map<string, number>();
   const draws: DrawOrder[] = [];
+  const hearers: (() => void)[] = [];
 
   const row = (keyId: string, { name, periodStart }: Pick<Counter, 'name' | 'periodStart'>) => {
     const id = JSON.stringify([keyId, name, periodStart]);
@@ -139,6 +142,8 @@ export function createMemoryLedger(options: MemoryLedgerOptions): MemoryLedger {
   return {
     calls,
     draws,
+    comeBack: () => hearers.forEach((hear) => hear()),
+    onReturn: (hear) => void hearers.push(hear),
     used: (keyId, name, periodStart) => row(keyId, { name, periodStart }).used,
     taken: (...parts) => taken.get(JSON.stringify(parts)) ?? 0,
     counters: () => [...usage.values()],

@@ -4,6 +4,7 @@ import { after, test, type TestContext } from 'node:test';
 import { setImmediate, setTimeout as pause } from 'node:timers/promises';
 import { Concurrency } from '../../src/quota/concurrency.ts';
 import type { DrawOrder } from '../../src/stores/ledger.ts';
+import { nameKeys } from '../../src/stores/redis/names.ts';
 import { systemClock } from '../../src/waiting/clock.ts';
 import { freePort } from '../helpers/free-port.ts';
 import { aCounter, aDraw, usedOf } from '../helpers/ledger-orders.ts';
@@ -141,6 +142,30 @@ for (const [title, later] of [
     assert.deepEqual(await clientsOf(first), clients, 'it was taken off');
   });
 }
+
+test('a master that takes over without a failed call is told soon of the places that were left, and of those that are kept', async (t) => {
+  const [old, next] = [await startRedisServer(t), await startRedisServer(t)];
+  const sentinel = await startFakeSentinel(t, old.port);
+  const { ledger } = await openAt(t, `redis+sentinel://127.0.0.1:${sentinel.port}/main`);
+  const concurrency = new Concurrency({ ledger, clock: systemClock, onError: assert.ifError });
+  const enter = async () => await concurrency.enter('ada', { limit: 8, shared: true }, 'refuse');
+  const name = nameKeys('gatehouse:', 'ada').places();
+  const placesAt = async (server: RedisServer) =>
+    (await server.say('ZRANGE', name, 0, -1)).split('\r\n').filter((line) => /^[^*$]/.test(line));
+  const left = await enter();
+  assert.ok(left.kind === 'place');
+  const [placeId = assert.fail()] = await placesAt(old);
+  // The replica has heard of this place, and of nothing later.
+  await next.say('ZADD', name, Date.now() + 30_000, placeId);
+  await enter();
+  left.leave();
+  await until(async () => !(await placesAt(old)).includes(placeId));
+  await until(() => sentinel.looks > 0);
+  Object.assign(sentinel, { masterPort: next.port, epoch: 5 });
+  const kept = await placesAt(old);
+  assert.equal(kept.length, 1);
+  await until(async () => String(await placesAt(next)) === String(kept), { within: 20_000 });
+});
 
 /** Ids of the connections that have chosen the database. */
 async function clientsOf(server: RedisServer): Promise<readonly string[]> {

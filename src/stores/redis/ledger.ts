@@ -76,6 +76,7 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
       const places = nameKeys(prefix, keyId).places();
       await link.send(places, (redis) => redis.zrem(places, placeId));
     },
+    onReturn: (hear) => link.onReturn(hear),
     async readTime(keyId) {
       const [now = 0] = numbersOf([await link.run(scripts.time, [nameKeys(prefix, keyId).places()], [])], 1);
       return now;

@@ -15,6 +15,7 @@ export interface Link {
   send<T>(key: string, command: Command<T>): Promise<T>;
   /** Asks Redis itself, bypassing the breaker, for callers that ask rarely and must know how it is now. */
   ask<T>(command: Command<T>): Promise<T>;
+  onReturn(hear: () => void): void;
   close(): void;
 }
 
@@ -109,6 +110,7 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
     send: (key, command) => send(command, health.breakerOf(key)),
     run,
     ask: (command) => send(command, undefined),
+    onReturn: (hear) => void client.on('ready', hear),
     close() {
       sendGathered();
       client.disconnect();

@@ -95,6 +95,8 @@ function createLedger(read: Read, write: Write): Ledger {
     enter: (order) => write((calls) => calls.enter(order)),
     stay: (order) => write((calls) => calls.stay(order)),
     leave: (keyId, placeId) => write((calls) => calls.leave(keyId, placeId)),
+    // A file forgets nothing.
+    onReturn: () => undefined,
     readTime: async () => Date.now(),
     readUsage: (keyId, counters) => read((calls) => calls.readUsage(keyId, counters)),
     resetUsage: (keyId, counters) => write((calls) => calls.resetUsage(keyId, counters)),

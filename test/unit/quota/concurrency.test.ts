@@ -242,30 +242,39 @@ test('places that were left, or perhaps taken, during an outage are free soon af
   assert.equal(one.size, 0);
 });
 
-test('places that were left before a failover, of which the new master has not heard, are free soon after it', async () => {
-  const { options, weather, clock } = createQuotaScene();
-  const { ledger } = options;
-  const orders: PlaceOrder[] = [];
-  const enterAndTell: Ledger['enter'] = (order) => {
-    orders.push(order);
-    return ledger.enter(order);
-  };
-  const one = new Concurrency({ ...options, ledger: { ...ledger, enter: enterAndTell } });
-  const two = new Concurrency(options);
-  const taken = [await enterSurely(one), await enterSurely(one)];
-  for (const place of taken) place.leave();
-  await clock.pass(1500);
-  for (let count = 0; count < 5000; count += 1) (await enterSurely(one)).leave();
-  weather.refuses = true;
-  await assert.rejects(enter(one), StoreUnavailable);
-  weather.refuses = false;
-  for (const order of orders.slice(0, 2)) await ledger.stay(order);
-  assert.equal((await enter(two)).kind, 'full');
-  assert.equal((await enter(one)).kind, 'full');
-  await clock.pass(300);
-  await enterSurely(two);
-  await enterSurely(one);
-});
+for (const how of ['a call failed', 'it was connected to again'] as const) {
+  test(`what the master after a failover has not heard of places it is told soon: ${how}`, async () => {
+    const { options, ledger, weather, clock } = createQuotaScene();
+    const orders: PlaceOrder[] = [];
+    const enterAndTell: Ledger['enter'] = (order) => {
+      orders.push(order);
+      return ledger.enter(order);
+    };
+    const one = new Concurrency({ ...options, ledger: { ...ledger, enter: enterAndTell } });
+    const two = new Concurrency(options);
+    const taken = [await enterSurely(one), await enterSurely(one)];
+    for (const place of taken) place.leave();
+    await clock.pass(1500);
+    for (let count = 0; count < 5000; count += 1) (await enterSurely(one)).leave();
+    await enterSurely(one);
+    const kept = orders.at(-1) ?? assert.fail();
+    if (how === 'a call failed') {
+      weather.refuses = true;
+      await assert.rejects(enter(one), StoreUnavailable);
+      weather.refuses = false;
+    } else {
+      ledger.comeBack();
+    }
+    // It knows those that were left, and not the one that was taken.
+    for (const order of orders.slice(0, 2)) await ledger.stay(order);
+    await ledger.leave(kept.keyId, kept.placeId);
+    assert.equal((await enter(two)).kind, 'full');
+    assert.equal((await enter(one)).kind, 'full');
+    await clock.pass(300);
+    await enterSurely(two);
+    assert.equal((await enter(two)).kind, 'full');
+  });
+}
 
 test('while the store answers some and fails others it is told twice at most of a place that was left', async () => {
   const { options, clock, ledger } = createQuotaScene();

@@ -180,7 +180,7 @@ test('an answer that is not one for each of those who asked is none for any of t
 /** A link by which every call has the same answer. */
 function tells(answer: unknown): Link {
   const tell = async (): Promise<never> => answer as never;
-  return { run: tell, send: tell, ask: tell, close: () => undefined };
+  return { run: tell, send: tell, ask: tell, onReturn: () => undefined, close: () => undefined };
 }
 
 test('an answer in which one number is none, or is missing, is no answer', async () => {
