@@ -42,7 +42,10 @@ export class LatelyLeft {
     this.#untoldSince ??= since - latelyMs;
   }
 
-  /** Those to tell of now; undefined = not now. Not often: while one node of a cluster is away, each answer of another ends an outage. */
+  /**
+   * Those to tell of now; undefined = not now. Not often: while one node of a cluster is away, each answer of another ends an outage,
+   * and a store that is too slow for some calls must not get many more each time it answers one.
+   */
   takeUntold(): readonly LeftPlace[] | undefined {
     const since = this.#untoldSince;
     const now = this.#clock.mono();

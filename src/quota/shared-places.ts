@@ -126,9 +126,8 @@ export class SharedPlaces {
     this.#retry.set();
   }
 
-  /** Only when nothing else waits: a store that is too slow for some calls must not get many more each time it answers one. */
   #tellOfAll(): void {
-    const left = this.#untold.size > 0 ? undefined : this.#lately.takeUntold();
+    const left = this.#lately.takeUntold();
     if (left === undefined) return;
     for (const { keyId, placeId } of left) {
       const run = (): Promise<void> => this.#free(keyId, placeId);

@@ -246,12 +246,22 @@ for (const how of ['a call failed', 'it was connected to again'] as const) {
   test(`what the master after a failover has not heard of places it is told soon: ${how}`, async () => {
     const { options, ledger, weather, clock } = createQuotaScene();
     const orders: PlaceOrder[] = [];
-    const enterAndTell: Ledger['enter'] = (order) => {
-      orders.push(order);
-      return ledger.enter(order);
+    const left: string[] = [];
+    const watched: Ledger = {
+      ...ledger,
+      enter(order) {
+        orders.push(order);
+        return ledger.enter(order);
+      },
+      leave(keyId, placeId) {
+        left.push(placeId);
+        return ledger.leave(keyId, placeId);
+      },
     };
-    const one = new Concurrency({ ...options, ledger: { ...ledger, enter: enterAndTell } });
+    const one = new Concurrency({ ...options, ledger: watched });
     const two = new Concurrency(options);
+    (await enterSurely(one)).leave();
+    await clock.pass(3000);
     const taken = [await enterSurely(one), await enterSurely(one)];
     for (const place of taken) place.leave();
     await clock.pass(1500);
@@ -266,13 +276,14 @@ for (const how of ['a call failed', 'it was connected to again'] as const) {
       ledger.comeBack();
     }
     // It knows those that were left, and not the one that was taken.
-    for (const order of orders.slice(0, 2)) await ledger.stay(order);
+    for (const order of orders.slice(1, 3)) await ledger.stay(order);
     await ledger.leave(kept.keyId, kept.placeId);
     assert.equal((await enter(two)).kind, 'full');
     assert.equal((await enter(one)).kind, 'full');
     await clock.pass(300);
     await enterSurely(two);
     assert.equal((await enter(two)).kind, 'full');
+    assert.equal(left.filter((placeId) => placeId === orders[0]?.placeId).length, 1, 'it is known for long');
   });
 }
 
