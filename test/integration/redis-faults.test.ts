@@ -16,7 +16,7 @@ import { firstConnection } from '../../src/stores/redis/client.ts';
 import { createLink } from '../../src/stores/redis/link.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { systemClock, type Clock } from '../../src/waiting/clock.ts';
-import { aKey, aNote } from '../helpers/a-key.ts';
+import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
 import { makeCertificate, type Certificate } from '../helpers/certificates.ts';
 import { writeTemporary } from '../helpers/config-file.ts';
 import { holdUp } from '../helpers/hold-up.ts';
@@ -841,6 +841,31 @@ test('what another program left under one of our names fails alone', async (t) =
   }
   assert.equal(await usedOf(store.ledger, [aCounter({ name: 'fine' })]), '0');
   assert.equal((await store.ledger.draw(aDraw({ counters, keyId: 'other' }))).kind, 'drawn');
+});
+
+test('a change of keys that finds something of another program under one of the names it needs is not begun', async (t) => {
+  const redis = await startRedisServer(t);
+  const { keys } = await openAt(t, redis.url);
+  const from = aKey();
+  assert.equal(await keys.changeKey({ from: undefined, to: from, note: aNote() }), 'done');
+  const everything = `local names = redis.call('KEYS', '*') table.sort(names)
+    for at, name in ipairs(names) do names[at] = name .. redis.sha1hex(redis.call('DUMP', name)) end return names`;
+  for (const name of ['ids', 'audit', 'changes'].map((what) => `gatehouse:{keys}:${what}`)) {
+    await redis.say('RENAME', name, 'aside');
+    await redis.say('SET', name, 'x');
+    const before = await redis.say('EVAL', everything, 0);
+    const changes = [
+      () => keys.changeKey({ from, to: { ...from, version: 2 }, note: aNote() }),
+      () => keys.addKeys([aKey({ id: 'new', secrets: [aSecret({ digest: digestOf('new') })] })], aNote()),
+    ];
+    for (const change of changes) {
+      const failure = await failureOf(change());
+      assert.match(failure.message, /another program/);
+      assert.equal(failure.mayHaveHappened, false);
+      assert.equal(await redis.say('EVAL', everything, 0), before);
+    }
+    await redis.say('RENAME', 'aside', name);
+  }
 });
 
 for (const used of ['abc', '', '-5', 'nan', '1e300']) {

@@ -5,9 +5,6 @@
 -- Returns  for each key: '+' added, '=' and the id of the key that has the secret, '?' the same where its record is gone,
 --          '!' the id is taken
 
-redis.call('ZCARD', KEYS[1])
-redis.call('XLEN', KEYS[2])
-redis.call('XLEN', KEYS[3])
 local time = redis.call('TIME')
 local kept_from = string.format('%.0f', time[1] * 1000 - ARGV[3])
 local answers = {}
@@ -23,8 +20,10 @@ for number = 1, (#KEYS - 3) / 2 do
     answers[number] = '!'
   else
     if added == 0 then
-      -- Finds out what our user may not do before anything is changed: each command that is needed has no effect here. The
-      -- message leaves when the script is over. XTRIM needs no memory, and after it Redis refuses nothing for lack of it.
+      -- Finds out what has a wrong type, and what our user may not do, before anything is changed: each command that is needed
+      -- has no effect here. The message leaves when the script is over. XTRIM needs no memory, and after it Redis refuses
+      -- nothing for lack of it.
+      redis.call('XLEN', KEYS[3])
       redis.call('PUBLISH', ARGV[5], '')
       redis.call('ZADD', KEYS[1], 'XX', 0, id)
       redis.call('XADD', record, 'NOMKSTREAM', '*', 'key', '')

@@ -17,13 +17,9 @@ for at = 5, #KEYS do
   local owner = redis.call('GET', KEYS[at])
   if owner and owner ~= ARGV[2] then return 'taken' end
 end
--- Everything that may have a wrong type is read before anything is written.
-redis.call('ZSCORE', KEYS[2], ARGV[2])
-redis.call('XLEN', KEYS[3])
+-- Finds out what has a wrong type, and what our user may not do, before anything is changed: each command that is needed has no
+-- effect here. The message leaves when the script is over. XTRIM needs no memory, and after it Redis refuses nothing for lack of it.
 redis.call('XLEN', KEYS[4])
-
--- Finds out what our user may not do before anything is changed: each command that is needed has no effect here. The message
--- leaves when the script is over. XTRIM needs no memory, and after it Redis refuses nothing for lack of it.
 local time = redis.call('TIME')
 redis.call('PUBLISH', ARGV[8], '')
 redis.call('ZADD', KEYS[2], 'XX', 0, ARGV[2])
