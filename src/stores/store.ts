@@ -26,6 +26,8 @@ export interface StoreOptions {
   readonly onCreate?: (path: string) => void;
   /** Hears why the log of an SQLite file cannot be copied into it, so that the log grows. */
   readonly onLogStuck?: (reason: string) => void;
+  /** Hears that the log of an open SQLite file was removed, or what belongs to it: who opens the file now counts in another. */
+  readonly onLogRemoved?: () => void;
   /**
    * Hears that a Redis whose keys are watched lacks what it had: all changes that it was told of after `since`, which is 0 if it has
    * none that is older, and at least until `until`.

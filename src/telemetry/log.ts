@@ -81,6 +81,11 @@ export function createStoreReporter(logger: Logger) {
     onLogStuck(reason: string): void {
       logger.warn({ reason }, 'the -wal file of the store grows, because it cannot be copied into the store');
     },
+    onLogRemoved(): void {
+      logger.error(
+        'the -wal or -shm file of the store was removed: run no command, and stop every gateway with SIGTERM',
+      );
+    },
     onSetBack({ since, until }: { readonly since: number; readonly until: number }): void {
       if (since === 0) {
         logger.error('the store has lost its list of changes, and with it perhaps keys and usage');

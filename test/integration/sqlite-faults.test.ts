@@ -181,6 +181,48 @@ test('the file in use is the one that was opened last', (t) => {
   assert.equal(connection.checkPlace(), true);
 });
 
+for (const end of ['-wal', '-shm']) {
+  test(`that the ${end} of the file in use was removed is told of once, and what is counted is kept`, async (t) => {
+    let told = 0;
+    const { path, store, draw } = openScene(t, { onLogRemoved: () => (told += 1) });
+    await draw();
+    await store.ping();
+    assert.equal(told, 0);
+    rmSync(path + end);
+    await store.ping();
+    assert.equal(told, 1);
+    // Somebody makes another in its place, and it goes, too.
+    writeFileSync(path + end, '');
+    await store.ping();
+    rmSync(path + end);
+    await store.ping();
+    assert.equal(told, 1);
+    await draw();
+    await store.close();
+    const later = openSqlite(path);
+    t.after(() => later.close());
+    const [usage] = await later.ledger.readUsage('key', counters);
+    assert.equal(usage?.used, 2);
+  });
+}
+
+test('while the log of a file in use is removed none at its path is copied, and what is beside a file that is away is not missed', (t) => {
+  let told = 0;
+  const path = join(tempFolder(t), 'g.db');
+  const connection = openConnection(path, { onLogRemoved: () => (told += 1) }, () => undefined);
+  t.after(() => connection.close());
+  rmSync(`${path}-wal`);
+  assert.equal(connection.checkPlace(), true);
+  assert.equal(connection.file, undefined);
+  connection.close();
+  connection.run((calls) => calls.ping());
+  assert.notEqual(connection.file, undefined);
+  assert.equal(told, 1);
+  removeStore(path);
+  assert.equal(connection.checkPlace(), false);
+  assert.equal(told, 1);
+});
+
 test('after an error of the disk the file is opened again, at most once a second, and not for want of room', (t) => {
   let now = 1_000; // whole, so that a second later is a second later to the last bit
   t.mock.method(performance, 'now', () => now);

@@ -6,6 +6,7 @@ import { prepareCalls, type Calls } from './calls.ts';
 import { logBytesUncopied } from './checkpoint.ts';
 import {
   createDatabase,
+  indexOf,
   logOf,
   openDatabase,
   prepareIdentity,
@@ -18,7 +19,7 @@ import type { Outcome } from './transact.ts';
 /** The open file, opened again after it has failed. */
 export interface Connection {
   readonly identity: string;
-  /** The file that is open; undefined when the next call must open one. */
+  /** The file whose log may be copied into it; undefined when the next call must open one, or the log is not the one at its path. */
   readonly file: Stats | undefined;
   /** Runs a call. Throws `Locked` when another process holds the lock, with nothing changed; else `StoreUnavailable`. */
   run<T>(call: (calls: Calls) => T): T;
@@ -52,7 +53,7 @@ interface Open {
  */
 export function openConnection(
   path: string,
-  { create = true, identity: known, onCreate }: StoreOptions,
+  { create = true, identity: known, onCreate, onLogRemoved }: StoreOptions,
   copyLog: () => void,
 ): Connection {
   const isNew = create && known === undefined && createDatabase(path);
@@ -60,8 +61,9 @@ export function openConnection(
   if (isNew) onCreate?.(path);
   const { identity } = first;
   let open: Open | undefined = first;
-  /** The file as it was last seen in its place, and the log that belongs to it. */
+  /** The file as it was last seen in its place, and what belongs to it. */
   let seen = lookAt(path);
+  let isLogRemoved = false;
   let lookedAt = performance.now();
   let askedForRoomAt = -Infinity;
   let failure: { readonly error: StoreUnavailable; readonly at: number } | undefined;
@@ -72,6 +74,7 @@ export function openConnection(
       refuseForeignLog(path, seen);
       open = connect(path, { identity, patient: false, create: false });
       seen = lookAt(path);
+      isLogRemoved = false;
       return open;
     } catch (error) {
       if (isBusy(error)) throw new Locked();
@@ -91,6 +94,7 @@ export function openConnection(
       // SQLite goes on writing to a file that was deleted or replaced, and all of that would be lost.
       const now = lookAt(path);
       if (!isSame(now.file, seen.file)) return false;
+      if (!isSame(now.log, seen.log) || !isSame(now.index, seen.index)) noteRemoval();
       if (hasOutgrown(now.log, seen.log)) copyLog();
       seen = now;
       // SQLite's own `.restore` copies another database into the same file.
@@ -98,6 +102,15 @@ export function openConnection(
     } catch (error) {
       return isBusy(error);
     }
+  }
+
+  /**
+   * SQLite removes nothing beside a file that is open, and does not notice who does. Calls go on with what was removed, and the
+   * last to close copies it. Until then a log at its path is that of others.
+   */
+  function noteRemoval(): void {
+    if (!isLogRemoved) onLogRemoved?.();
+    isLogRemoved = true;
   }
 
   /** Where the log itself has filled the disk, copying it into the file gives its room back. */
@@ -139,7 +152,7 @@ export function openConnection(
   return {
     identity,
     get file() {
-      return open === undefined ? undefined : seen.file;
+      return open === undefined || isLogRemoved ? undefined : seen.file;
     },
     checkPlace,
     run,
@@ -205,11 +218,14 @@ function hasOutgrown(now: Stats | undefined, before: Stats | undefined): boolean
 interface Seen {
   readonly file: Stats | undefined;
   readonly log: Stats | undefined;
+  readonly index: Stats | undefined;
 }
 
 function lookAt(path: string): Seen {
-  const [file, log] = [path, logOf(path)].map((one) => statSync(one, { throwIfNoEntry: false }));
-  return { file, log };
+  const [file, log, index] = [path, logOf(path), indexOf(path)].map((one) =>
+    statSync(one, { throwIfNoEntry: false }),
+  );
+  return { file, log, index };
 }
 
 /**

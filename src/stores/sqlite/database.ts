@@ -22,6 +22,11 @@ export function logOf(path: string): string {
   return `${followLinks(path)}-wal`;
 }
 
+/** Where SQLite keeps, for all processes, what is in that log, and their locks. */
+export function indexOf(path: string): string {
+  return `${followLinks(path)}-shm`;
+}
+
 /** The path itself where there is nothing. */
 function followLinks(path: string): string {
   try {
