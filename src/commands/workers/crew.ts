@@ -95,7 +95,7 @@ export class Crew {
     if (this.#beginning !== undefined) this.#beginning = { ...this.#beginning, config };
     const reloads: Promise<unknown>[] = [];
     for (const member of this.#members) {
-      if (member.config === undefined || member.config === config) continue;
+      if (member.beganWith === undefined || member.beganWith === config) continue;
       const reloaded = this.#reloadOne(member, config);
       reloads.push(reloaded);
       await within(reloadTurnMs, reloaded);

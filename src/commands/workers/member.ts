@@ -21,7 +21,7 @@ export class Member {
   readonly #worker: Worker;
   readonly #logger: Logger;
   #readyAt: number | undefined;
-  #config: HandedConfig | undefined;
+  #beganWith: HandedConfig | undefined;
   /** Rounds since it last answered anything, or began to start. */
   #silentRounds = 0;
   #isGivenUp = false;
@@ -41,9 +41,9 @@ export class Member {
     return this.#readyAt === undefined ? 0 : performance.now() - this.#readyAt;
   }
 
-  /** What it was told to serve by; undefined until it listens. */
-  get config(): HandedConfig | undefined {
-    return this.#config;
+  /** The configuration of its start; undefined until it listens. */
+  get beganWith(): HandedConfig | undefined {
+    return this.#beganWith;
   }
 
   /** We have killed it. The log says why, unless we were asked to. */
@@ -57,12 +57,11 @@ export class Member {
   }
 
   begin(begin: Begin): void {
-    this.#config = begin.beginning.config;
+    this.#beganWith = begin.beginning.config;
     this.send({ kind: 'begin', ...begin });
   }
 
   reload(id: number, config: HandedConfig): void {
-    this.#config = config;
     this.send({ kind: 'reload', id, config });
   }
 
@@ -96,7 +95,7 @@ export class Member {
    */
   async drain(): Promise<void> {
     const closed = new Promise((resolve) => this.#worker.process.once('close', resolve));
-    if (this.#config === undefined) this.kill();
+    if (this.#beganWith === undefined) this.kill();
     else this.send({ kind: 'drain' });
     const timer = setTimeout(() => {
       if (!this.isReady && !this.isGivenUp) this.giveUp(tooSlow);
