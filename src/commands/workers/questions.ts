@@ -24,15 +24,8 @@ export class Questions<Asked> {
     const id = (this.#count += 1);
     const answer = await new Promise<AnyAnswer | undefined>((resolve) => {
       // If this process was held up, all answers may lie there unread.
-      const stopWaiting =
-        patienceMs === Infinity ? undefined : afterReading(patienceMs, () => resolve(undefined));
-      this.#waiting.set(id, {
-        asked,
-        resolve: (given) => {
-          stopWaiting?.();
-          resolve(given);
-        },
-      });
+      if (patienceMs !== Infinity) afterReading(patienceMs, () => resolve(undefined));
+      this.#waiting.set(id, { asked, resolve });
       send({ id, about });
     });
     this.#waiting.delete(id);
