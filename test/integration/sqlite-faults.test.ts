@@ -223,6 +223,22 @@ test('while the log of a file in use is removed none at its path is copied, and 
   assert.equal(told, 1);
 });
 
+test('a file that could not be opened again is left alone for a moment', (t) => {
+  let now = 1_000;
+  t.mock.method(performance, 'now', () => now);
+  const path = join(tempFolder(t), 'g.db');
+  const connection = openConnection(path, {}, () => undefined);
+  t.after(() => connection.close());
+  const ping = (): void => connection.run((calls) => calls.ping());
+  connection.close();
+  renameSync(path, `${path}.away`);
+  assert.throws(ping, /there is no such file/);
+  renameSync(`${path}.away`, path);
+  assert.throws(ping, /there is no such file/);
+  now += 100;
+  ping();
+});
+
 test('after an error of the disk the file is opened again, at most once a second, and not for want of room', (t) => {
   let now = 1_000; // whole, so that a second later is a second later to the last bit
   t.mock.method(performance, 'now', () => now);
