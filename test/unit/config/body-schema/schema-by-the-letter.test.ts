@@ -84,15 +84,18 @@ function map<T>(keys: fc.Arbitrary<string>, values: fc.Arbitrary<T>): fc.Arbitra
   return fc.dictionary(keys, values, { maxKeys: 2, noNullPrototype: true });
 }
 
-/** Keywords that need another beside them get it. */
+/** Keywords that need another beside them get it, and what is required is allowed: no schema may refuse what it asks for. */
 function together([rules, isFirst, other]: readonly [
   rules: readonly object[],
   isFirst: boolean,
   other: unknown,
 ]): object {
-  const schema: object = Object.assign({}, ...rules);
+  const schema: Readonly<Record<string, unknown>> = Object.assign({}, ...rules);
+  const { required, properties, additionalProperties: others } = schema;
+  const mustAllow = others === false && Array.isArray(required);
   return {
     ...schema,
+    ...(mustAllow && { properties: { [String(required)]: true, ...Object(properties) } }),
     ...('if' in schema && { [isFirst ? 'then' : 'else']: other }),
     ...('contains' in schema && { [isFirst ? 'maxContains' : 'minContains']: 2 }),
   };
