@@ -686,10 +686,13 @@ function bookRules(address: StoreKind['address']): void {
     const fourth = await book.importKeys(linesOf(lines.slice(0, 1)), { ...options, onWarning }, by);
     assert.deepEqual([fourth.added, fourth.skipped], [0, 1], 'a secret that was replaced is known for good');
     assert.equal((await book.verify('foreign-key-1')).valid, false);
+    const renamed = [{ plan: 'paid', secret: 'foreign-key-1', name: 'renamed' }];
+    assert.equal((await book.importKeys(linesOf(renamed), update, by)).updated, 1);
     await book.revoke('one', by);
     const fifth = await book.importKeys(linesOf(lines.slice(0, 1)), update, by);
     assert.deepEqual([fifth.updated, fifth.skipped], [0, 1]);
     assert.deepEqual(warnings, [
+      '1: the secret was replaced by a rotation, and works no more',
       '1: the secret was replaced by a rotation, and works no more',
       '1: the key was revoked, and stays so',
     ]);

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { slicesOf } from '../../collections/slices.ts';
-import type { AddAnswer, KeyStore } from '../../stores/key-store.ts';
+import type { AddAnswer, KeyRecord, KeyStore } from '../../stores/key-store.ts';
 import { isOutage, Unreadable } from '../../stores/ledger.ts';
 import { amendKey } from '../amend-key.ts';
 import type { KeyFields } from '../key-fields.ts';
@@ -10,12 +10,9 @@ import { differences } from '../key-view.ts';
 import { liveSecrets } from '../secrets.ts';
 import type { Candidate } from './read-candidate.ts';
 
-/** What became of a line. The key of one that was skipped was there already, perhaps so that the secret does not work. */
+/** What became of a line, and why its secret does not work, where the key was there already. */
 export type LineOutcome =
-  | 'added'
-  | 'updated'
-  | 'skipped'
-  | { readonly skipped: string }
+  | { readonly done: 'added' | 'updated' | 'skipped'; readonly doubt?: string | undefined }
   | { readonly refused: string };
 
 /** A line and what the store said to it; or why it cannot make a key, where no key has its secret. */
@@ -102,40 +99,39 @@ export class BatchImporter {
 
   async #outcomeOf({ candidate: { id, fields, digest }, answer }: Answered): Promise<LineOutcome> {
     if (answer instanceof Error) return { refused: answer.message };
-    if (answer.kind === 'added') return 'added';
+    if (answer.kind === 'added') return { done: 'added' };
     if (answer.kind === 'id_taken') return { refused: 'the id belongs to another key' };
     if (answer.kind === 'lost')
       return { refused: `the secret is that of key ${answer.id}, whose record is gone` };
     if (id !== undefined && id !== answer.id) return { refused: 'the secret belongs to another key' };
-    if (this.#parts.update && (await this.#update(answer.id, fields))) return 'updated';
-    return this.#passOver(answer.id, digest);
+    return this.#meet(answer.id, digest, fields);
   }
 
-  /** Whoever imports a file takes its secrets for working ones. */
-  async #passOver(id: string, digest: string): Promise<LineOutcome> {
-    const record = (await this.#again((store) => store.readKey(id)))?.record;
-    if (record === undefined) return 'skipped';
-    if (record.revokedAt !== undefined) return { skipped: 'the key was revoked, and stays so' };
-    const isLive = liveSecrets(record.secrets, this.#parts.now()).some((secret) => secret.digest === digest);
-    return isLive ? 'skipped' : { skipped: 'the secret was replaced by a rotation, and works no more' };
-  }
-
-  /** Updates a key to match a line. False when it does already, or was revoked. */
-  async #update(id: string, fields: Partial<KeyFields>): Promise<boolean> {
-    const { rules, actor } = this.#parts;
+  /** A key that was there is passed over, or changed to match the line if that is wanted and it was not revoked. */
+  async #meet(id: string, digest: string, fields: Partial<KeyFields>): Promise<LineOutcome> {
+    const { rules, actor, update } = this.#parts;
     let tried: number | undefined;
     for (let attempt = 0; attempt < 3; attempt += 1) {
       const from = (await this.#again((store) => store.readKey(id)))?.record;
-      if (from === undefined || from.revokedAt !== undefined) return false;
-      const amended = amendKey(from, fields, rules);
+      if (from === undefined) return { done: 'skipped' };
+      const doubt = this.#doubtOf(from, digest);
+      const amended = update && from.revokedAt === undefined ? amendKey(from, fields, rules) : from;
       // An attempt whose answer was lost has made it so.
-      if (amended === from) return from.version === tried;
+      if (amended === from) return { done: from.version === tried ? 'updated' : 'skipped', doubt };
       const to = { ...amended, version: from.version + 1 };
       tried = to.version;
       const note = { actor, action: 'import', keyId: id, changes: differences(from, to) };
-      if ((await this.#again((store) => store.changeKey({ from, to, note }))) === 'done') return true;
+      if ((await this.#again((store) => store.changeKey({ from, to, note }))) === 'done')
+        return { done: 'updated', doubt };
     }
     throw new KeyProblem('conflict', 'somebody else keeps changing the key');
+  }
+
+  /** Whoever imports a file takes its secrets for working ones. */
+  #doubtOf({ revokedAt, secrets }: KeyRecord, digest: string): string | undefined {
+    if (revokedAt !== undefined) return 'the key was revoked, and stays so';
+    const isLive = liveSecrets(secrets, this.#parts.now()).some((secret) => secret.digest === digest);
+    return isLive ? undefined : 'the secret was replaced by a rotation, and works no more';
   }
 
   /** A store that worked a moment ago gets another chance: what a call with a lost answer has done shows in the keys. */

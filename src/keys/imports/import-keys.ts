@@ -60,13 +60,12 @@ export async function importKeys(
   }
 
   function count({ number, warning }: Candidate, outcome: LineOutcome): void {
-    if (typeof outcome === 'object' && 'refused' in outcome) {
+    if ('refused' in outcome) {
       refuse(number, outcome.refused);
       return;
     }
-    const [kind, doubt] = typeof outcome === 'object' ? (['skipped', outcome.skipped] as const) : [outcome];
-    counts[kind] += 1;
-    const told = kind === 'added' ? warning : doubt;
+    counts[outcome.done] += 1;
+    const told = outcome.done === 'added' ? warning : outcome.doubt;
     if (told !== undefined) options.onWarning?.(number, told);
   }
 
