@@ -1,9 +1,9 @@
 import type { AnySchema, ValidateFunction } from 'ajv/dist/2020.js';
 import { CheckSteps, TooManySteps } from './check-steps.ts';
 import { describeErrors } from './describe-errors.ts';
-import { createAjv } from './json-schema.ts';
+import { createAjv, notesOfOpenApi } from './json-schema.ts';
 import { SchemaProblems } from './schema-problem.ts';
-import { declaredFields } from './subschemas.ts';
+import { declaredFields, subschemas } from './subschemas.ts';
 
 /**
  * Says what is wrong with a value in one sentence that names the field and the rule, never the value;
@@ -38,13 +38,22 @@ export function compileBodySchema(schema: AnySchema, depthMax: number): BodyChec
 
 function compile(schema: AnySchema, onReference: (value: unknown) => void): ValidateFunction {
   try {
-    return createAjv({ meta: false, onReference }).compile(schema);
+    return createAjv({ meta: false, onReference }).compile(withoutNotes(schema));
   } catch (error) {
     // The compiler follows a reference to a reference at once.
     if (error instanceof RangeError) throw problemAt('', 'its references lead to each other too many times');
     const reason = error instanceof Error ? error.message : String(error);
     throw problemAt('', reason.replace(/^strict mode: /, ''));
   }
+}
+
+/** To the compiler an `$id` in an example would be the name of a schema. */
+function withoutNotes(schema: AnySchema): AnySchema {
+  const copy = structuredClone(schema);
+  for (const { schema: part } of subschemas(copy)) {
+    for (const note of notesOfOpenApi) Reflect.deleteProperty(part, note);
+  }
+  return copy;
 }
 
 function problemAt(pointer: string, message: string): SchemaProblems {

@@ -65,7 +65,7 @@ const ajvOptions: Options = {
 };
 
 /** What schemas of OpenAPI 3.1 say besides for readers and tools. None of it decides whether a body fits. */
-const notesOfOpenApi = ['discriminator', 'example', 'externalDocs', 'xml'];
+export const notesOfOpenApi = ['discriminator', 'example', 'externalDocs', 'xml'];
 
 /**
  * Ajv keeps each error of alternatives that all failed. Where a schema refers to itself in two, errors double with every level of

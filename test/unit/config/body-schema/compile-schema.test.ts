@@ -329,7 +329,11 @@ const accepted: [name: string, schema: unknown, body: unknown][] = [
       oneOf: [{ $ref: '#/$defs/Cat' }, { $ref: '#/$defs/Dog' }],
       discriminator: { propertyName: 'kind', mapping: { cat: '#/components/schemas/Cat' } },
       $defs: {
-        Cat: { properties: { kind: { const: 'cat', example: { type: 1 } } }, xml: { name: 'Cat' } },
+        Cat: {
+          properties: { kind: { const: 'cat', example: { type: 1, $id: '1' } } },
+          xml: { name: 'Cat' },
+          example: { $id: '1' },
+        },
         Dog: { properties: { kind: { const: 'dog' } }, externalDocs: { url: 'https://example.com' } },
       },
     },
