@@ -14,8 +14,11 @@ export function checkIsSecret(
 ): void {
   if (isVariable(text))
     report.problem(holder, option, 'looks like a variable that was not replaced, write ${NAME}');
-  else if (isHash(text))
-    report.problem(holder, option, `is a hash, not the ${option} itself: write it as hash`);
+  else if (isHash(text)) {
+    // `admin.token` has no hash beside it.
+    const place = option === 'token' ? ' in admin.tokens' : '';
+    report.problem(holder, option, `is a hash, not the ${option} itself: write it as hash${place}`);
+  }
 }
 
 /** A key or a token is written plainly or as a hash. A value in a wrong form is there all the same. */

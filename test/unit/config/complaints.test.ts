@@ -578,7 +578,7 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     text: `${keys(`{ id: a, plan: free, secret: "sha256:${'0a'.repeat(32)}" }`)}admin: { tokens: [{ name: one, token: "sha256:${'0B'.repeat(32)}" }] }\n`,
     says: [
       '5:26: keys[0].secret: is a hash, not the secret itself: write it as hash',
-      '6:32: admin.tokens[0].token: is a hash, not the token itself: write it as hash',
+      '6:32: admin.tokens[0].token: is a hash, not the token itself: write it as hash in admin.tokens',
     ],
   },
   {
