@@ -73,11 +73,11 @@ function typeSentence(error: ShapeError, subject: string): string {
   return problem === undefined ? `must be text, put ${hiddenSubject} in quotes` : `${subject} ${problem}`;
 }
 
-/** What is said of a mapping that may be without any option. */
+/** What is said of a mapping whose options may all be left out. One of names, or a schema, has no options. */
 function orNothing(error: ShapeError): string {
-  const { required, minProperties } = part(error);
+  const { properties, required, minProperties } = part(error);
   const needsNone = required === undefined && minProperties === undefined;
-  return needsNone && types(error).includes('object') ? '; {} has the defaults' : '';
+  return properties !== undefined && needsNone ? '; {} has the defaults' : '';
 }
 
 /** Whether it begins with the dash of an item, glued to what follows: YAML takes such a list for one text or a mapping. */

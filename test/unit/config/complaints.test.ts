@@ -650,11 +650,13 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     name: 'a body of which nothing is said, beside one that needs its files',
     text: routes(
       '{ path: /v1/x, methods: [POST], body: { json: } }',
+      '{ path: /v1/z, methods: [POST], body: { json: { schema: } } }',
       '{ path: /v1/y, methods: [POST], body: { upload: } }',
     ),
     says: [
       '4:45: routes[0].body.json: is empty, it must be a mapping (option: value); {} has the defaults',
-      '5:45: routes[1].body.upload: is empty, it must be a mapping (option: value)',
+      '5:53: routes[1].body.json.schema: is empty, it must be a mapping (option: value)',
+      '6:45: routes[2].body.upload: is empty, it must be a mapping (option: value)',
     ],
   },
   {
