@@ -35,12 +35,12 @@ export class Places {
 
   /**
    * Notes that the key at the pointer is unknown, so it may be a secret: its path does not show it whole. A typing error still looks
-   * like an option, that of another gateway too (`trust_proxy`); digits between letters, dashes or other signs do not.
+   * like an option; digits between letters, dashes or other signs do not.
    */
   markUnknown(pointer: string): void {
     const place = this.#places.get(pointer);
     const name = stepsOf(pointer).at(-1) ?? '';
-    if (place === undefined || /^[A-Za-z_]{1,30}\d{0,5}$/.test(name)) return;
+    if (place === undefined || /^[A-Za-z]{1,30}\d{0,5}$/.test(name)) return;
     const path = pathToStart(this.locate(holderOf(pointer)).path, name);
     this.#places.set(pointer, { ...place, path });
   }

@@ -664,7 +664,7 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     text: `${routes('{ path: "/v1/users/{id}", methods: [GET] }')}trust_proxy: [10.0.0.0/8]\n`,
     says: [
       '4:7: routes[0].path: "/v1/users/{id}" has a name in braces, write it as :name',
-      '5:1: trust_proxy: unknown option, did you mean "trustProxy"?',
+      '5:1: ["trust…"]: unknown option, did you mean "trustProxy"?',
     ],
   },
   {
