@@ -117,7 +117,7 @@ function partFault(part: string, last: boolean): string | undefined {
     return variable.test(part) ? undefined : 'has a ":name" that is not letters, digits and "_"';
   }
   if (part.includes('%')) return 'must not be percent-encoded';
-  if (/^\{\w+\}$/.test(part)) return 'has a name in braces, write it as :name';
+  if (/^\{\w+\}$/.test(part)) return 'has a name in braces, which routes write as :name';
   return literal.test(part) ? undefined : "may contain letters, digits and -._~!$&'()+,=:@ only";
 }
 

@@ -660,11 +660,12 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     ],
   },
   {
-    name: 'an option and a path as other gateways write them',
-    text: `${routes('{ path: "/v1/users/{id}", methods: [GET] }')}trust_proxy: [10.0.0.0/8]\n`,
+    name: 'an option and paths as other gateways write them',
+    text: `${routes('{ path: "/v1/users/{id}", methods: [GET] }')}basePath: "/{tenant}"\ntrust_proxy: [10.0.0.0/8]\n`,
     says: [
-      '4:7: routes[0].path: "/v1/users/{id}" has a name in braces, write it as :name',
-      '5:1: ["trust…"]: unknown option, did you mean "trustProxy"?',
+      '4:7: routes[0].path: "/v1/users/{id}" has a name in braces, which routes write as :name',
+      '5:1: basePath: "/{tenant}" has a name in braces, which routes write as :name',
+      '6:1: ["trust…"]: unknown option, did you mean "trustProxy"?',
     ],
   },
   {
