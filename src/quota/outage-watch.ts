@@ -14,7 +14,6 @@ export interface OutageWatchOptions {
 /** Tells from how calls end whether the store is away, and whether it was away for long until just now. */
 export class OutageWatch {
   readonly #options: OutageWatchOptions;
-  /** Since when the store has not answered; undefined while it does. */
   #awaySince: number | undefined;
   #settledAt = -Infinity;
 
@@ -27,9 +26,9 @@ export class OutageWatch {
     return this.#options.clock.mono() >= this.#settledAt;
   }
 
-  /** True from a failure until an answer that ends the outage. */
-  get isAway(): boolean {
-    return this.#awaySince !== undefined;
+  /** Since when the store has not answered; undefined while it does. */
+  get awaySince(): number | undefined {
+    return this.#awaySince;
   }
 
   /** Passes the store's answer on, and notes whether the store is there or away. */

@@ -68,7 +68,8 @@ export class SharedPlaces {
     });
     this.#untold = new Outbox({ mono: () => clock.mono(), stepsMax: untoldMax, onError });
     this.#retry = new Alarm({ clock, afterMs: retryMs, ring: () => this.#tellAgain() });
-    ledger.onReturn(() => this.#tellAnew(clock.mono()));
+    // Before its first answer: an outage is not over yet.
+    ledger.onReturn(() => this.#tellAnew(this.#outage.awaySince ?? clock.mono()));
   }
 
   /**
@@ -89,7 +90,7 @@ export class SharedPlaces {
     }
     if (answer === 'full') {
       // A store that has no room says it too: it needs none for that.
-      if (this.#outage.isAway) this.#lookForReturn(keyId);
+      if (this.#outage.awaySince !== undefined) this.#lookForReturn(keyId);
       // Perhaps only by places that were left.
       this.#untold.storeAnswered();
       return undefined;

@@ -287,6 +287,32 @@ for (const how of ['a call failed', 'it was connected to again'] as const) {
   });
 }
 
+for (const answers of ['soon', 'late'] as const) {
+  test(`of what was left before an outage the store is told again that is connected to again, and answers ${answers}`, async () => {
+    const { options, ledger, weather, clock } = createQuotaScene();
+    const one = new Concurrency(options);
+    const two = new Concurrency(options);
+    const left: PlaceOrder[] = [];
+    const noting = new Concurrency({
+      ...options,
+      ledger: { ...ledger, enter: (order) => (left.push(order), ledger.enter(order)) },
+    });
+    (await enterSurely(noting)).leave();
+    await clock.pass(1000);
+    weather.refuses = true;
+    await assert.rejects(enter(noting), StoreUnavailable);
+    await clock.pass(8000);
+    weather.refuses = false;
+    // Another has taken its place, and has not heard that the place was left.
+    for (const order of left.slice(0, 1)) await ledger.stay(order);
+    ledger.comeBack();
+    if (answers === 'soon') (await enterSurely(noting)).leave();
+    await clock.pass(300);
+    await enterSurely(one);
+    await enterSurely(two);
+  });
+}
+
 test('while the store answers some and fails others it is told twice at most of a place that was left', async () => {
   const { options, clock, ledger } = createQuotaScene();
   const wide: ConcurrencyRule = { ...shared, limit: 8 };
