@@ -5,9 +5,8 @@ import type { StoreOptions } from '../store.ts';
 import { prepareCalls, type Calls } from './calls.ts';
 import { logBytesUncopied } from './checkpoint.ts';
 import {
+  besideOf,
   createDatabase,
-  indexOf,
-  logOf,
   openDatabase,
   prepareIdentity,
   refuseSecondName,
@@ -205,7 +204,7 @@ function refuseForeignLog(path: string, seen: Seen): void {
   const now = lookAt(path);
   if (now.file === undefined || isSame(now.file, seen.file) || !isSame(now.log, seen.log)) return;
   throw new StoreUnavailable(
-    `${path} was replaced, and ${logOf(path)} belongs to the file before it: remove it`,
+    `${path} was replaced, and ${besideOf(path).log} belongs to the file before it: remove it`,
     { mayHaveHappened: false },
   );
 }
@@ -222,10 +221,12 @@ interface Seen {
 }
 
 function lookAt(path: string): Seen {
-  const [file, log, index] = [path, logOf(path), indexOf(path)].map((one) =>
-    statSync(one, { throwIfNoEntry: false }),
-  );
-  return { file, log, index };
+  const { log, index } = besideOf(path);
+  return { file: statOf(path), log: statOf(log), index: statOf(index) };
+}
+
+function statOf(path: string): Stats | undefined {
+  return statSync(path, { throwIfNoEntry: false });
 }
 
 /**

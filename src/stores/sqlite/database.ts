@@ -17,14 +17,13 @@ const applicationId = 0x47_61_74_65;
 const openTimeoutMs = 5000;
 const openPauseMs = 5;
 
-/** Where SQLite writes what is not yet in the file. It follows links: the log is beside the file itself. */
-export function logOf(path: string): string {
-  return `${followLinks(path)}-wal`;
-}
-
-/** Where SQLite keeps, for all processes, what is in that log, and their locks. */
-export function indexOf(path: string): string {
-  return `${followLinks(path)}-shm`;
+/**
+ * Where SQLite writes what is not yet in the file, and where it keeps, for all processes, what is in that log, and their locks. It
+ * follows links: both are beside the file itself.
+ */
+export function besideOf(path: string): { readonly log: string; readonly index: string } {
+  const file = followLinks(path);
+  return { log: `${file}-wal`, index: `${file}-shm` };
 }
 
 /** The path itself where there is nothing. */
@@ -64,7 +63,7 @@ const nameTooLong = 'its name is too long';
  * yet copied. The log is looked at first, because a new file is never empty once it has one: another process may be making both.
  */
 function refuseLogAlone(path: string): void {
-  const log = logOf(path);
+  const { log } = besideOf(path);
   if (sizeOf(log) > 0 && isEmpty(sizeOf(path)))
     throw new Error(`only its log ${log} is there: put the file back, or remove the log to begin anew`);
 }
