@@ -93,7 +93,7 @@ export function createStoreReporter(logger: Logger) {
       }
       logger.error(
         { since: new Date(since).toISOString(), until: new Date(until).toISOString() },
-        'the store has come back with older data: revoke and rotate again what was since then, usage is lost too',
+        'the store has come back with older data: keys that were revoked or rotated since then work as before, do it again',
       );
     },
     onEvicting(policy: string): void {
