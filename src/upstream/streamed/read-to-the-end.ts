@@ -21,12 +21,7 @@ function onceRead(socket: Socket, done: Done): Done {
   return (failure) => {
     if (!failure || !isClosed(failure) || !socket.readable) return done(failure);
     socket.once('close', () => done(failure));
-    const push = socket.push.bind(socket);
-    // The kernel tells of a reset once. To the reader it is now an end, which must not be taken for that of the answer.
-    socket.push = (piece: unknown, encoding?: BufferEncoding) => {
-      if (piece !== null) return push(piece, encoding);
-      socket.destroy(failure);
-      return false;
-    };
+    // The kernel tells of a reset once. To the reader it is now an end, which nobody may take for that of the answer.
+    socket.removeAllListeners('end').once('end', () => socket.destroy(failure));
   };
 }
