@@ -23,6 +23,11 @@ export function parseAddress(text: string | number): Address | undefined {
   return fine ? { host, port } : undefined;
 }
 
+/** Where a URL leads: a host without the brackets of IPv6, and the port of its protocol if it names none. */
+export function addressOf({ protocol, hostname, port }: URL): Address {
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || (protocol === 'https:' ? 443 : 80)) };
+}
+
 /** Whether only this machine can reach the address. A host name other than `localhost` counts as public. */
 export function isLoopback(address: Address): boolean {
   const family = isIP(address.host);

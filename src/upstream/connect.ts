@@ -1,15 +1,10 @@
 import { connect as connectTcp, type OnReadOpts, type Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, type ConnectionOptions } from 'node:tls';
-import { serverNameOf } from '../config/addresses.ts';
+import { addressOf, serverNameOf } from '../config/addresses.ts';
 import { afterReading } from '../waiting/when-all-is-read.ts';
 import { ConnectionClosed, ConnectTimeout } from './failures.ts';
 import { openByName } from './look-up.ts';
 import { TlsSession } from './tls-session.ts';
-
-/** The host of a target, without the brackets of an IPv6 address. */
-export function bareHost({ hostname }: URL): string {
-  return hostname.replace(/^\[|\]$/g, '');
-}
 
 /** What the https connections to an upstream trust. */
 export type Trust = Pick<ConnectionOptions, 'secureContext'>;
@@ -89,7 +84,7 @@ function intoOnePiece(onBytes: (bytes: Buffer) => void): OnReadOpts {
 type Opener = (onread: OnReadOpts) => Socket;
 
 function plainOpener(target: URL): Opener {
-  const address = { host: bareHost(target), port: Number(target.port || 80) };
+  const address = addressOf(target);
   return (onread) => openByName((lookup) => connectTcp({ ...address, lookup, onread }));
 }
 
@@ -99,12 +94,11 @@ function plainOpener(target: URL): Opener {
  * for HTTP/1.1, so no other protocol is offered.
  */
 export function tlsOptionsOf(target: URL, trust: Trust): ConnectionOptions {
-  return { servername: serverNameOf(bareHost(target)) ?? '', ALPNProtocols: ['http/1.1'], ...trust };
+  return { servername: serverNameOf(addressOf(target).host) ?? '', ALPNProtocols: ['http/1.1'], ...trust };
 }
 
 function secureOpener(target: URL, trust: Trust): Opener {
-  const address = { host: bareHost(target), port: Number(target.port || 443) };
-  const options = { ...address, ...tlsOptionsOf(target, trust) };
+  const options = { ...addressOf(target), ...tlsOptionsOf(target, trust) };
   const session = new TlsSession();
   return (onread) => {
     const withSession = { ...options, ...session.offer, onread };

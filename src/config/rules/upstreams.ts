@@ -1,7 +1,6 @@
-import { leadsTo } from '../addresses.ts';
+import { addressOf, leadsTo } from '../addresses.ts';
 import { areCertificates, notCertificates } from '../certificates.ts';
 import { address, instant } from '../checked.ts';
-import type { Address } from '../config.ts';
 import { checkName, type Rule } from './draft.ts';
 
 export const versionsNameUpstreams: Rule = (draft, report) => {
@@ -27,7 +26,7 @@ export const targetsAreOthers: Rule = ({ config }, report) => {
   for (const upstream of Object.values(config.upstreams)) {
     if (report.isBroken(upstream, 'targets')) continue;
     for (const [at, target] of upstream.targets.entries()) {
-      if (leadsTo(address(config.listen), addressOf(target)))
+      if (leadsTo(address(config.listen), addressOf(new URL(target))))
         report.problem(
           upstream.targets,
           String(at),
@@ -36,11 +35,6 @@ export const targetsAreOthers: Rule = ({ config }, report) => {
     }
   }
 };
-
-function addressOf(target: string): Address {
-  const { protocol, hostname, port } = new URL(target);
-  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || (protocol === 'https:' ? 443 : 80)) };
-}
 
 export const sunsetsAreInOrder: Rule = ({ config }, report) => {
   for (const version of Object.values(config.versions)) {

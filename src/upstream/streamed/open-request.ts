@@ -3,9 +3,9 @@ import { createRequire } from 'node:module';
 import { Socket } from 'node:net';
 import { Stream } from 'node:stream';
 import type ProxyServer from 'http-proxy';
+import { addressOf } from '../../config/addresses.ts';
 import { http } from '../../wire/http.ts';
 import { answerHeadersMax } from '../answer-head.ts';
-import { bareHost } from '../connect.ts';
 
 /** A request to one target, complete but for its body. */
 export interface OpenRequest {
@@ -34,7 +34,7 @@ export function openRequest({ method, path, headers, target, agent, onError }: O
   message.headers = toObject(headers);
   const takeover = new Takeover();
   const { protocol, port } = target;
-  const hostname = bareHost(target);
+  const { host: hostname } = addressOf(target);
   const options = { target: { protocol, hostname, host: hostname, port }, agent, buffer: takeover };
   proxy.web(message, new http.ServerResponse(message), options, onError);
   const outgoing = takeover.outgoing;
