@@ -64,17 +64,9 @@ test('what was said while the process was held up was said in time', async (t) =
 test('what was said while the process was held up is passed on before a drain closes its socket as quiet', async (t) => {
   const client = await openPair(t);
   const upstream = await openPair(t);
-  const sockets = new OpenSockets();
-  const entry = sockets.enter('live', 1, new ServerResponse(new IncomingMessage(client.near)));
-  assert.ok(entry);
   const heard: Buffer[] = [];
   upstream.far.on('data', (chunk: Buffer) => heard.push(chunk));
-  const joined = joinSockets({
-    client: entry,
-    upstream: upstream.near,
-    idleMs: 60_000,
-    progress: noProgress(),
-  });
+  const { joined, sockets } = joinAsWebSocket(client, upstream);
   sockets.drain();
   client.far.write('in time');
   holdUp(1500);
@@ -88,15 +80,7 @@ test('a drain closes a WebSocket once nothing has been said on it for a second, 
   let now = 0;
   t.mock.method(performance, 'now', () => now);
   t.mock.timers.enable({ apis: ['setInterval'] });
-  const sockets = new OpenSockets();
-  const entry = sockets.enter('live', 1, new ServerResponse(new IncomingMessage(client.near)));
-  assert.ok(entry);
-  const joined = joinSockets({
-    client: entry,
-    upstream: upstream.near,
-    idleMs: 60_000,
-    progress: noProgress(),
-  });
+  const { joined, sockets } = joinAsWebSocket(client, upstream);
   sockets.drain();
   now = 999;
   t.mock.timers.tick(100);
@@ -202,8 +186,23 @@ async function writeSmall(to: Socket, most: number): Promise<number> {
   return written;
 }
 
+interface Pair {
+  readonly near: Socket;
+  readonly far: Socket;
+}
+
+/** Joins the near ends as a WebSocket that a drain knows of. */
+function joinAsWebSocket(client: Pair, upstream: Pair) {
+  const sockets = new OpenSockets();
+  const entry = sockets.enter('live', 1, new ServerResponse(new IncomingMessage(client.near)));
+  assert.ok(entry);
+  const progress = noProgress();
+  const joined = joinSockets({ client: entry, upstream: upstream.near, idleMs: 60_000, progress });
+  return { sockets, joined };
+}
+
 /** Both ends of a connection. */
-async function openPair(t: Scene): Promise<{ readonly near: Socket; readonly far: Socket }> {
+async function openPair(t: Scene): Promise<Pair> {
   const server = createServer({ allowHalfOpen: true, noDelay: true });
   const port = await listen(t, server);
   const far = connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true });
