@@ -1,12 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
 import { unlessChosen } from './chosen-flags.ts';
-
-/**
- * Half of the young generation, in MB. While it is smaller than what is in flight, requests are taken for long-lived and moved to
- * the old generation, whose collections are felt. With 4, half the peak load cost 30 % more CPU, with a p99 six times as long and
- * no less memory; with 8, p99 was twice as long. Left alone it starts small and ends large.
- */
-const youngGeneration = ['--max-semi-space-size=16', '--min-semi-space-size=16'];
+import { youngGeneration } from './young-generation.ts';
 
 /**
  * In quiet times V8 would collect everything, and forget the shapes of objects with no live instance: code that had learnt one

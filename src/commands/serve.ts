@@ -44,7 +44,7 @@ export async function serve(file: string, stop: Stop): Promise<number> {
     return code;
   }
   announce(gateway, config, log);
-  settleHeap();
+  settleHeap(gateway.inFlight);
   const reloader = new Reloader({
     load: () => load(file),
     present: config,

@@ -25,6 +25,8 @@ export interface Gateway {
    */
   reload(config: Config): void;
   readonly countReload: Metrics['countReload'];
+  /** How many requests are being worked on. */
+  readonly inFlight: () => number;
   readonly metrics: Metrics;
   readonly readiness: Readiness;
   /**
@@ -65,6 +67,7 @@ export async function startGateway(
       admin: ports.admin.address,
       storeIdentity: parts.store.identity,
       countReload: parts.metrics.countReload,
+      inFlight: () => parts.connections.inFlight,
       metrics: parts.metrics,
       readiness,
       reload(next) {
