@@ -1,11 +1,12 @@
 import type { PlanRule } from '../config/plan-rule.ts';
 import { endOfTime, StoreUnavailable } from '../stores/ledger.ts';
+import type { LeaseCounts } from '../telemetry/metrics.ts';
 import { writeLimitHeaders } from './answer-headers.ts';
 import { Concurrency, type Full, type Place } from './concurrency.ts';
 import { Grant, type GrantOffice, type Reserved } from './grants.ts';
 import type { Cell, TooFast } from './key-rate.ts';
 import type { Denial, Hold } from './leases/lease.ts';
-import { type LeaseCounts, Leases } from './leases/leases.ts';
+import { Leases } from './leases/leases.ts';
 import type { LedgerAccess } from './ledger-access.ts';
 import { readQuotas, secondsUntil, type QuotaReading } from './quota-reading.ts';
 import { Rates } from './rates.ts';

@@ -26,34 +26,6 @@ const decisions = [
   'client_gone',
 ] as const;
 
-/**
- * Counts what happens. Labels come from the configuration and the code only, so clients cannot make series grow. What an
- * alert watches is shown at 0 before it first happens (`expect…`), because `increase()` does not see the first event of a series
- * that begins with it.
- */
-export interface Metrics {
-  readonly registry: MetricsSource;
-  /** Counts a request that is over. */
-  countRequest(visit: Visit, status: number): void;
-  /** Counts a request that could not even be parsed. */
-  countUnreadable(status: number, refusal: RefusalCode): void;
-  readonly countUpstreamError: (upstream: string, kind: (typeof upstreamErrors)[number]) => void;
-  expectUpstream(upstream: string): void;
-  observeStore(operation: string, seconds: number, ok: boolean): void;
-  expectOperation(operation: string): void;
-  readonly countDecision: (plan: string, outcome: (typeof decisions)[number]) => void;
-  countNearLimit(plan: string, quota: string): void;
-  expectPlan(plan: string, rule: Pick<PlanRule, 'quotas'>): void;
-  /** Shows sizes that something else keeps, read when the metrics are. */
-  showLeases(read: () => LeaseCounts): void;
-  readonly countKeyFailure: (slowed: boolean) => void;
-  readonly countReload: (outcome: 'done' | 'refused') => void;
-  /** Shows what `/readyz` says: by whoever answers there, and so once for all workers. */
-  showReadiness(isReady: () => Promise<boolean>): void;
-  showSpool(room: SpoolBytes): void;
-  readonly countWorkerEnd: () => void;
-}
-
 /** Who is connected, and what is worked on for them: what `limits` bounds. */
 interface Clients {
   readonly count: number;
@@ -65,7 +37,7 @@ interface Clients {
 const nobody: Clients = { count: 0, inFlight: 0, refused: 0 };
 
 /** Sizes of what the quotas keep in memory. */
-interface LeaseCounts {
+export interface LeaseCounts {
   readonly leases: number;
   readonly owingKeys: number;
   readonly waitingSteps: number;
@@ -113,28 +85,33 @@ function keepLoopFigures(registry: Registry): void {
   };
 }
 
-/** Those of the gateway alone. */
-export function createGatewayMetrics(clients: Clients = nobody, registry = new Registry()): Metrics {
+export type Metrics = ReturnType<typeof createGatewayMetrics>;
+
+/**
+ * Those of the gateway alone: counts of what happens. Labels come from the configuration and the code only, so clients cannot make
+ * series grow. What an alert watches is shown at 0 before it first happens (`expect…`), because `increase()` does not see the first
+ * event of a series that begins with it.
+ */
+export function createGatewayMetrics(clients: Clients = nobody, registry = new Registry()) {
   // In the order of the page.
   const ofRequests = requestMetrics(registry);
   const ofStore = storeMetrics(registry);
   showClients(registry, clients);
   showBuild(registry);
   return {
-    registry,
+    /** Where the numbers are read. */
+    registry: registry as MetricsSource,
     ...ofRequests,
     ...ofStore,
     ...limitMetrics(registry),
     ...keyMetrics(registry),
     ...reloadMetrics(registry),
     ...processMetrics(registry),
-    showSpool: (room) => showSpool(registry, room),
+    showSpool: (room: SpoolBytes) => showSpool(registry, room),
   };
 }
 
-function requestMetrics(
-  registry: Registry,
-): Pick<Metrics, 'countRequest' | 'countUnreadable' | 'countUpstreamError' | 'expectUpstream'> {
+function requestMetrics(registry: Registry) {
   const requests = gatheredCounter(registry, {
     name: 'gatehouse_requests_total',
     help: 'Requests by route, status class and refusal code ("none" when answered).',
@@ -156,7 +133,8 @@ function requestMetrics(
     labelNames: ['upstream', 'kind'],
   });
   return {
-    countRequest(visit, status) {
+    /** Counts a request that is over. */
+    countRequest: (visit: Visit, status: number): void => {
       const route = visit.route ?? noRoute;
       requests.count(route, classOf(status), visit.refusal ?? 'none');
       duration.measure(route, visit.tookMs / 1000);
@@ -164,19 +142,18 @@ function requestMetrics(
         upstreamDuration.measure(visit.upstream, visit.upstreamMs / 1000);
       }
     },
-    countUnreadable(status, refusal) {
-      requests.count(noRoute, classOf(status), refusal);
-    },
-    countUpstreamError(upstream, kind) {
-      errors.count(upstream, kind);
-    },
-    expectUpstream(upstream) {
+    /** Counts a request that could not even be parsed. */
+    countUnreadable: (status: number, refusal: RefusalCode) =>
+      requests.count(noRoute, classOf(status), refusal),
+    countUpstreamError: (upstream: string, kind: (typeof upstreamErrors)[number]) =>
+      errors.count(upstream, kind),
+    expectUpstream: (upstream: string): void => {
       for (const kind of upstreamErrors) errors.expect(upstream, kind);
     },
   };
 }
 
-function storeMetrics(registry: Registry): Pick<Metrics, 'observeStore' | 'expectOperation'> {
+function storeMetrics(registry: Registry) {
   const errors = gatheredCounter(registry, {
     name: 'gatehouse_store_errors_total',
     help: 'Store calls that failed or came too late.',
@@ -188,13 +165,11 @@ function storeMetrics(registry: Registry): Pick<Metrics, 'observeStore' | 'expec
     label: 'operation',
   });
   return {
-    observeStore(operation, seconds, ok) {
+    observeStore: (operation: string, seconds: number, ok: boolean): void => {
       duration.measure(operation, seconds);
       if (!ok) errors.count(operation);
     },
-    expectOperation(operation) {
-      errors.expect(operation);
-    },
+    expectOperation: (operation: string) => errors.expect(operation),
   };
 }
 
@@ -217,9 +192,7 @@ function showClients(registry: Registry, clients: Clients): void {
   });
 }
 
-function limitMetrics(
-  registry: Registry,
-): Pick<Metrics, 'countDecision' | 'countNearLimit' | 'expectPlan' | 'showLeases'> {
+function limitMetrics(registry: Registry) {
   const outcomes = gatheredCounter(registry, {
     name: 'gatehouse_quota_decisions_total',
     help: 'Requests that reached their limits, by plan and outcome: granted, owed (let through though a limit could not be asked), client_gone or the refusal code.',
@@ -231,17 +204,13 @@ function limitMetrics(
     labelNames: ['plan', 'quota'],
   });
   return {
-    countDecision(plan, outcome) {
-      outcomes.count(plan, outcome);
-    },
-    countNearLimit(plan, quota) {
-      nearLimit.count(plan, quota);
-    },
-    expectPlan(plan, { quotas }) {
+    countDecision: (plan: string, outcome: (typeof decisions)[number]) => outcomes.count(plan, outcome),
+    countNearLimit: (plan: string, quota: string) => nearLimit.count(plan, quota),
+    expectPlan: (plan: string, { quotas }: Pick<PlanRule, 'quotas'>): void => {
       for (const outcome of decisions) outcomes.expect(plan, outcome);
       for (const { name, warnAt } of quotas) if (warnAt !== undefined) nearLimit.expect(plan, name);
     },
-    showLeases(read) {
+    showLeases: (read: () => LeaseCounts): void => {
       for (const [part, name, help] of leaseGauges)
         showGauge(registry, { name, help, read: () => read()[part] });
       showCounter(registry, {
@@ -253,48 +222,40 @@ function limitMetrics(
   };
 }
 
-function keyMetrics(registry: Registry): Pick<Metrics, 'countKeyFailure'> {
+function keyMetrics(registry: Registry) {
   const failures = gatheredCounter(registry, {
     name: 'gatehouse_key_failures_total',
     help: 'Keys that were not valid, by whether the client was told that it tried too many (429) or not (401).',
     labelNames: ['slowed'],
   });
   for (const slowed of ['yes', 'no']) failures.expect(slowed);
-  return {
-    countKeyFailure(slowed) {
-      failures.count(slowed ? 'yes' : 'no');
-    },
-  };
+  return { countKeyFailure: (slowed: boolean) => failures.count(slowed ? 'yes' : 'no') };
 }
 
-function reloadMetrics(registry: Registry): Pick<Metrics, 'countReload'> {
+function reloadMetrics(registry: Registry) {
   const reloads = gatheredCounter(registry, {
     name: 'gatehouse_config_reloads_total',
     help: 'Configuration reloads, by outcome.',
     labelNames: ['outcome'],
   });
   for (const outcome of ['done', 'refused']) reloads.expect(outcome);
-  return {
-    countReload(outcome) {
-      reloads.count(outcome);
-    },
-  };
+  return { countReload: (outcome: 'done' | 'refused') => reloads.count(outcome) };
 }
 
-function processMetrics(registry: Registry): Pick<Metrics, 'showReadiness' | 'countWorkerEnd'> {
+function processMetrics(registry: Registry) {
   const ends = gatheredCounter(registry, {
     name: 'gatehouse_worker_ends_total',
     help: 'Workers that ended though nobody had asked them to.',
   });
   return {
     countWorkerEnd: () => ends.count(),
-    showReadiness(isReady) {
+    /** Shows what `/readyz` says: by whoever answers there, and so once for all workers. */
+    showReadiness: (isReady: () => Promise<boolean>) =>
       showGauge(registry, {
         name: 'gatehouse_ready',
         help: 'What /readyz says when nothing is excluded: 1 for 200, 0 for 503.',
         read: async () => ((await isReady()) ? 1 : 0),
-      });
-    },
+      }),
   };
 }
 

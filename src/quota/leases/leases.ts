@@ -1,5 +1,6 @@
 import type { PlanRule } from '../../config/plan-rule.ts';
 import type { Ledger } from '../../stores/ledger.ts';
+import type { LeaseCounts } from '../../telemetry/metrics.ts';
 import { type Clock, pause } from '../../waiting/clock.ts';
 import type { LedgerAccess } from '../ledger-access.ts';
 import type { ReserveOrder } from '../reserve-order.ts';
@@ -15,14 +16,6 @@ export interface LeasesOptions extends LedgerAccess {
   /** How many steps may wait for the store's return, and how many keys may owe units until then. */
   readonly stepsMax?: number;
   readonly owingKeysMax?: number;
-}
-
-/** Sizes of what is kept in memory, for metrics. */
-export interface LeaseCounts {
-  readonly leases: number;
-  readonly owingKeys: number;
-  readonly waitingSteps: number;
-  readonly droppedSteps: number;
 }
 
 /** A store that is away when the gateway stops is waited for briefly: both may be restarting together. */
