@@ -1,6 +1,6 @@
 import { filled } from '../collections/filled.ts';
 import { namePattern } from '../config/name-pattern.ts';
-import type { Schema } from '../keys/key-schema.ts';
+import { objectOf, type Schema } from '../keys/key-schema.ts';
 import { isBodyRequired, type BodyRule, type Operation } from './operation.ts';
 import { operations } from './operations.ts';
 import { problemStatuses, type ProblemCode } from './problem.ts';
@@ -172,8 +172,7 @@ function bodySchemas(): Readonly<Record<string, Schema>> {
   const all = operations.flatMap(({ body }) => {
     if (body.kind !== 'values') return [];
     const { schema, description, fields, required, example } = body;
-    const of = { type: 'object', additionalProperties: false, required, properties: fields };
-    return [[schema, { description, ...of, examples: [example] }] as const];
+    return [[schema, { description, ...objectOf(fields, required), examples: [example] }] as const];
   });
   return Object.fromEntries(all);
 }

@@ -1,7 +1,15 @@
 import { namePattern } from '../config/name-pattern.ts';
 import type { ImportReport } from '../keys/imports/import-keys.ts';
 import type { AuditView } from '../keys/key-pages.ts';
-import { fieldSchemas, keySchema, quotaSchema, secretSchema, type Schema } from '../keys/key-schema.ts';
+import {
+  fieldSchemas,
+  keySchema,
+  moment,
+  objectOf,
+  quotaSchema,
+  secretSchema,
+  type Schema,
+} from '../keys/key-schema.ts';
 import type { KeyUsage } from '../quota/usage-book.ts';
 import { refusalCodes } from '../refusals.ts';
 import { problemStatuses } from './problem.ts';
@@ -16,7 +24,6 @@ const noSecret = {
   description: 'The request was made before, and the secret was told then. Rotate the key to get another.',
   type: 'null',
 };
-const moment = { type: ['string', 'null'], format: 'date-time' };
 const count = { type: 'integer', minimum: 0 };
 const key = ref('Key');
 
@@ -53,7 +60,7 @@ const usageProperties: Readonly<Record<keyof KeyUsage, Schema>> = {
   quotas: {
     description: 'Empty where the plan has none, and in a list where the configuration has no such plan.',
     type: 'array',
-    items: strict({
+    items: objectOf({
       name: { type: 'string' },
       limit: count,
       used: { description: 'Spent, or drawn ahead by a gateway.', ...count },
@@ -100,7 +107,7 @@ const verdictProperties: Readonly<Record<keyof RequestVerdict, Schema>> = {
   },
   answer: {
     description: 'What the gateway would answer; null when the request would go on.',
-    anyOf: [strict({ status: { type: 'integer' }, body: { type: 'string' } }), { type: 'null' }],
+    anyOf: [objectOf({ status: { type: 'integer' }, body: { type: 'string' } }), { type: 'null' }],
   },
 };
 
@@ -158,31 +165,31 @@ export const schemas: Readonly<Record<string, Schema>> = {
     properties: written,
     examples: [{ plan: 'free', expiresAt: null }],
   },
-  KeyWithSecret: { description: 'A key that was made, with its secret.', ...strict({ key, secret }) },
+  KeyWithSecret: { description: 'A key that was made, with its secret.', ...objectOf({ key, secret }) },
   RepeatedKey: {
     description: 'What this very request came to before.',
-    ...strict({ key, secret: noSecret }),
+    ...objectOf({ key, secret: noSecret }),
   },
   RotatedKey: {
     description: 'A key with its new secret.',
-    type: 'object',
-    additionalProperties: false,
-    required: ['key', 'secret'],
-    properties: {
-      key,
-      secret: {
-        description: 'Told here and never again; null when this very request was made before.',
-        type: ['string', 'null'],
+    ...objectOf(
+      {
+        key,
+        secret: {
+          description: 'Told here and never again; null when this very request was made before.',
+          type: ['string', 'null'],
+        },
+        othersUntil: {
+          description:
+            'Until when the old secrets work; null for no longer. Absent when the request was made before.',
+          ...moment,
+        },
       },
-      othersUntil: {
-        description:
-          'Until when the old secrets work; null for no longer. Absent when the request was made before.',
-        ...moment,
-      },
-    },
+      ['key', 'secret'],
+    ),
   },
   KeyPage: page('keys', key, 'A page can be short, or empty, before the end.'),
-  AuditEntry: { description: 'A change of a key, or of many.', ...strict(auditProperties) },
+  AuditEntry: { description: 'A change of a key, or of many.', ...objectOf(auditProperties) },
   AuditPage: page(
     'entries',
     ref('AuditEntry'),
@@ -190,7 +197,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
   ),
   ImportReport: {
     description: 'What an import came to.',
-    ...strict({
+    ...objectOf({
       ...countsOfImport,
       faults: listedLines('that were refused'),
       warnings: listedLines(
@@ -198,16 +205,16 @@ export const schemas: Readonly<Record<string, Schema>> = {
       ),
     }),
   },
-  Verdict: { description: 'What the gateway would say, and why.', ...strict(verdictProperties) },
-  Usage: { description: 'What a key has used of its quotas.', ...strict(usageProperties) },
+  Verdict: { description: 'What the gateway would say, and why.', ...objectOf(verdictProperties) },
+  Usage: { description: 'What a key has used of its quotas.', ...objectOf(usageProperties) },
   Pattern: {
     description: 'A regular expression of the secrets that are made here, for secret scanners.',
-    ...strict({ pattern: { type: 'string' } }),
+    ...objectOf({ pattern: { type: 'string' } }),
     examples: [{ pattern: '\\bgh_[0-9A-Za-z]{27}_[0-9A-Za-z]{6}\\b' }],
   },
   Readiness: {
     description: 'Whether the gateway should be sent traffic.',
-    ...strict({
+    ...objectOf({
       status: { type: 'string', enum: ['ready', 'not ready'] },
       reasons: {
         description: 'What is wrong, one sentence each. A ready gateway may still have something to tell.',
@@ -231,7 +238,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
       fields: {
         description: 'Each field or parameter that is invalid; the name is empty for an unknown one.',
         type: 'array',
-        items: strict({ field: { type: 'string' }, problem: { type: 'string' } }),
+        items: objectOf({ field: { type: 'string' }, problem: { type: 'string' } }),
       },
       report: { description: 'How far an import got.', ...ref('ImportReport') },
     },
@@ -245,7 +252,7 @@ function listedLines(which: string): Schema {
     description: `The first ${linesListedMax} lines ${which}.`,
     type: 'array',
     maxItems: linesListedMax,
-    items: strict({ line: { type: 'integer', minimum: 1 }, problem: { type: 'string' } }),
+    items: objectOf({ line: { type: 'integer', minimum: 1 }, problem: { type: 'string' } }),
   };
 }
 
@@ -263,12 +270,7 @@ function page(name: string, items: Schema, description: string): Schema {
     type: 'array',
     items: { type: 'string' },
   };
-  return { description, ...strict({ [name]: { type: 'array', items }, unreadable, next }) };
-}
-
-/** An object that has all of these and nothing else. */
-function strict(properties: Readonly<Record<string, Schema>>) {
-  return { type: 'object', additionalProperties: false, required: Object.keys(properties), properties };
+  return { description, ...objectOf({ [name]: { type: 'array', items }, unreadable, next }) };
 }
 
 export function ref(name: string): { readonly $ref: string } {

@@ -13,7 +13,16 @@ export type Schema = Readonly<Record<string, unknown>>;
 type SchemaOf<T> = { readonly [Field in keyof T]-?: Schema };
 
 const line = { type: 'string', maxLength: lineLengthMax };
-const moment = { type: ['string', 'null'], format: 'date-time' };
+/** An instant, or null for none. */
+export const moment = { type: ['string', 'null'], format: 'date-time' };
+
+/** An object of these properties and no others; it has all of them, or those that are required. */
+export function objectOf(
+  properties: Readonly<Record<string, Schema>>,
+  required: readonly string[] = Object.keys(properties),
+) {
+  return { type: 'object', additionalProperties: false, required, properties };
+}
 
 const quotaProperties: SchemaOf<OwnQuota> = {
   name: { description: 'A quota of the plan, or another one.', type: 'string', pattern: quotaNamePattern },
@@ -30,10 +39,7 @@ const quotaProperties: SchemaOf<OwnQuota> = {
 export const quotaSchema: Schema = {
   description:
     'A quota of one key. It takes the place of the plan’s quota of that name, or joins the others. Without `per` it changes the limit alone.',
-  type: 'object',
-  additionalProperties: false,
-  required: ['name', 'limit'],
-  properties: quotaProperties,
+  ...objectOf(quotaProperties, ['name', 'limit']),
 };
 
 /** What people decide about a key, as it is shown. Where instants are written, a date alone will do. */
@@ -86,10 +92,7 @@ const secretProperties: SchemaOf<SecretView> = {
 /** One of the secrets of a key, without the secret. */
 export const secretSchema: Schema = {
   description: 'One of the secrets of a key. The secret itself is kept nowhere.',
-  type: 'object',
-  additionalProperties: false,
-  required: Object.keys(secretProperties),
-  properties: secretProperties,
+  ...objectOf(secretProperties),
 };
 
 const keyProperties: SchemaOf<KeyView> = {
@@ -119,8 +122,5 @@ const keyProperties: SchemaOf<KeyView> = {
 /** A key as it is shown. */
 export const keySchema: Schema = {
   description: 'A key. It holds no secret.',
-  type: 'object',
-  additionalProperties: false,
-  required: Object.keys(keyProperties),
-  properties: keyProperties,
+  ...objectOf(keyProperties),
 };
