@@ -2,38 +2,33 @@ import { getHeapStatistics } from 'node:v8';
 import { unlessChosen } from './chosen-flags.ts';
 import { youngGeneration } from './young-generation.ts';
 
-/**
- * In quiet times V8 would collect everything, and forget the shapes of objects with no live instance: code that had learnt one
- * takes a slower path for ever, 4 % of the time under load. It would have given back 3 MB.
- */
-const noReducer = ['--no-memory-reducer'];
-
-/**
- * While a process warms up V8 compiles on other threads, and the memory they take for it lies between what stays: 134 to 165 MB
- * in all. Compiled in turn on the main thread it is 131 to 147 MB, for the same CPU; the p99 of the first seconds is a tenth
- * longer.
- */
-const compileInTurn = ['--no-concurrent-recompilation'];
-
-/**
- * The largest old generation, in MB, unless Node allows less. Where it may become large V8 lets it grow to four times what was
- * alive before it looks again; otherwise to one and a half times. Little is alive here: 512 requests in flight take 12 MB.
- * Measured with these: a peak of 268 MB became 188 MB, for the same CPU.
- */
-const oldGeneration = [`--max-old-space-size=${Math.min(1024, nodesOwnMax())}`];
-
-/**
- * Node opens its inspector, and with it all of its memory, to anyone who may send SIGUSR1, even before our first line runs: too
- * early for a listener.
- */
-const noInspector = ['--disable-sigusr1'];
-
 const choices = [
   { known: /semi-space-size/, flags: youngGeneration },
-  { known: /max-(?:old-space|heap)-size/, flags: oldGeneration },
-  { known: /memory-reducer/, flags: noReducer },
-  { known: /concurrent-recompilation/, flags: compileInTurn },
-  { known: /sigusr1/, flags: noInspector },
+  /**
+   * The largest old generation, in MB, unless Node allows less. Where it may become large V8 lets it grow to four times what was
+   * alive before it looks again; otherwise to one and a half times. Little is alive here: 512 requests in flight take 12 MB.
+   * Measured with these: a peak of 268 MB became 188 MB, for the same CPU.
+   */
+  {
+    known: /max-(?:old-space|heap)-size/,
+    flags: [`--max-old-space-size=${Math.min(1024, nodesOwnMax())}`],
+  },
+  /**
+   * In quiet times V8 would collect everything, and forget the shapes of objects with no live instance: code that had learnt one
+   * takes a slower path for ever, 4 % of the time under load. It would have given back 3 MB.
+   */
+  { known: /memory-reducer/, flags: ['--no-memory-reducer'] },
+  /**
+   * While a process warms up V8 compiles on other threads, and the memory they take for it lies between what stays: 134 to 165 MB
+   * in all. Compiled in turn on the main thread it is 131 to 147 MB, for the same CPU; the p99 of the first seconds is a tenth
+   * longer.
+   */
+  { known: /concurrent-recompilation/, flags: ['--no-concurrent-recompilation'] },
+  /**
+   * Node opens its inspector, and with it all of its memory, to anyone who may send SIGUSR1, even before our first line runs: too
+   * early for a listener.
+   */
+  { known: /sigusr1/, flags: ['--disable-sigusr1'] },
 ];
 
 /**
