@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
+import { Countdown } from '../waiting/countdown.ts';
 import { afterReading } from '../waiting/when-all-is-read.ts';
 import { bodyBroken, brokenBy } from './broken-body.ts';
 
@@ -17,16 +18,16 @@ const chunkCost = 1024;
  */
 export function linger(from: Readable, whenOver: () => void): void {
   let left = bytesMax;
-  let stopSilence = afterReading(silenceMs, over);
+  const silence = new Countdown(silenceMs, over);
+  silence.start();
   const stopTotal = afterReading(totalMs, over);
   function discard(chunk: Buffer): void {
-    stopSilence();
-    stopSilence = afterReading(silenceMs, over);
+    silence.start();
     left -= Math.max(chunk.length, chunkCost);
     if (left < 0) over();
   }
   function over(): void {
-    stopSilence();
+    silence.end();
     stopTotal();
     from.off('data', discard).off('end', over).off('close', over).off(bodyBroken, over);
     whenOver();

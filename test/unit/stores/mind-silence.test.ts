@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { Silence } from '../../../src/stores/redis/failures.ts';
 import { mindSilence } from '../../../src/stores/redis/mind-silence.ts';
+import { fakeTimers } from '../../helpers/fake-timers.ts';
 
 test('a connection that owes an answer for so long is given up, whatever else it brings or is asked', async (t) => {
   const { send, bytes, pass, ended } = scene(t);
@@ -107,27 +108,5 @@ function scene(t: TestContext) {
       await setImmediate();
     },
     ended: () => destroy.mock.calls.map(({ arguments: given }) => given),
-  };
-}
-
-/** Timers by a clock that only the test moves. Those of `node:test` cannot be refreshed. */
-function fakeTimers(t: TestContext): (ms: number) => void {
-  let now = 0;
-  const due = new Map<() => void, number>();
-  t.mock.method(globalThis, 'setTimeout', (over: () => void, ms: number) => {
-    const refresh = (): void => void due.set(over, now + ms);
-    refresh();
-    return { refresh, over };
-  });
-  t.mock.method(globalThis, 'clearTimeout', (timer: { over: () => void } | undefined) => {
-    if (timer !== undefined) due.delete(timer.over);
-  });
-  return (ms) => {
-    now += ms;
-    for (const [over, at] of due) {
-      if (at > now) continue;
-      due.delete(over);
-      over();
-    }
   };
 }

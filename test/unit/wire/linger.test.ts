@@ -3,10 +3,11 @@ import { PassThrough } from 'node:stream';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { linger } from '../../../src/wire/linger.ts';
+import { fakeTimers } from '../../helpers/fake-timers.ts';
 
 /** Something to read from, and whether it was read long enough. */
-function lingerOn(t: TestContext): { readonly client: PassThrough; readonly isOver: () => boolean } {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
+function lingerOn(t: TestContext) {
+  const tick = fakeTimers(t);
   const client = new PassThrough();
   let over = 0;
   linger(client, () => {
@@ -14,7 +15,13 @@ function lingerOn(t: TestContext): { readonly client: PassThrough; readonly isOv
   });
   return {
     client,
-    isOver() {
+    tick,
+    /** So that what was late then is seen to be late. */
+    pass: async (ms: number): Promise<void> => {
+      tick(ms);
+      await turn();
+    },
+    isOver: () => {
       assert.ok(over < 2, 'it is over once');
       return over === 1;
     },
@@ -27,41 +34,35 @@ async function send(client: PassThrough, bytes: Buffer): Promise<void> {
   await turn();
 }
 
-/** So that what was late then is seen to be late. */
-async function pass(t: TestContext, ms: number): Promise<void> {
-  t.mock.timers.tick(ms);
-  await turn();
-}
-
 test('a client that goes on sending is read for 15 seconds', async (t) => {
-  const { client, isOver } = lingerOn(t);
+  const { client, pass, isOver } = lingerOn(t);
   for (let second = 0; second < 14; second += 2) {
     await send(client, Buffer.alloc(1_000_000));
-    await pass(t, 2000);
+    await pass(2000);
     assert.equal(isOver(), false, `${second + 2} s`);
   }
   await send(client, Buffer.alloc(1));
-  await pass(t, 1000);
+  await pass(1000);
   assert.ok(isOver());
 });
 
 test('a client that falls silent is read for 3 seconds more', async (t) => {
-  const { client, isOver } = lingerOn(t);
-  await pass(t, 2000);
+  const { client, pass, isOver } = lingerOn(t);
+  await pass(2000);
   await send(client, Buffer.alloc(1));
-  await pass(t, 2999);
+  await pass(2999);
   assert.equal(isOver(), false);
-  await pass(t, 1);
+  await pass(1);
   assert.ok(isOver());
 });
 
 test('a client was not silent if the process was held up, and had yet to read what came', async (t) => {
-  const { client, isOver } = lingerOn(t);
+  const { client, tick, pass, isOver } = lingerOn(t);
   // Node runs its timers before it reads.
-  t.mock.timers.tick(3000);
+  tick(3000);
   await send(client, Buffer.alloc(1));
   assert.equal(isOver(), false);
-  await pass(t, 3000);
+  await pass(3000);
   assert.ok(isOver());
 });
 
@@ -70,14 +71,12 @@ test('a client is read to its end, or for 16 MB, where small pieces count as mor
   ended.client.end();
   await turn();
   assert.ok(ended.isOver());
-  t.mock.timers.reset();
 
   const large = lingerOn(t);
   for (let megabyte = 0; megabyte < 16; megabyte += 1) await send(large.client, Buffer.alloc(1_048_576));
   assert.equal(large.isOver(), false);
   await send(large.client, Buffer.alloc(1));
   assert.ok(large.isOver());
-  t.mock.timers.reset();
 
   const small = lingerOn(t);
   for (let piece = 0; piece < 16_384; piece += 1) small.client.write(Buffer.alloc(1));
