@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { RawConfig, RawKey, RawToken } from './schema.ts';
+import type { RawConfig, RawToken } from './schema.ts';
 
 /** The name of `admin.token`, which has none of its own. */
 export const plainTokenName = 'admin';
@@ -12,13 +12,11 @@ export function tokensOf({ token, tokens }: RawConfig['admin']): readonly RawTok
   return token === '' ? tokens : [{ name: plainTokenName, token, role: 'write' }, ...tokens];
 }
 
-/** SHA-256 of a key's secret in lower-case hex; undefined when the YAML gives neither secret nor hash. */
-export function keyDigest({ secret, hash: written }: Pick<RawKey, 'secret' | 'hash'>): string | undefined {
-  return secret === undefined ? writtenDigest(written) : hash('sha256', secret);
-}
+/** A key or a token of the second listener, as far as its secret is written. */
+type WrittenSecret = Readonly<Partial<Record<'secret' | 'token' | 'hash', string>>>;
 
-/** The same for a token of the second listener. */
-export function tokenDigest({ token, hash: written }: Pick<RawToken, 'token' | 'hash'>): string | undefined {
+/** SHA-256 of the secret in lower-case hex; undefined when it is written neither plainly nor as a hash. */
+export function digestOf({ secret, token = secret, hash: written }: WrittenSecret): string | undefined {
   return token === undefined ? writtenDigest(written) : hash('sha256', token);
 }
 

@@ -1,7 +1,7 @@
 import { compileCheckedBodies } from './body-schema/compile-bodies.ts';
 import { checked } from './checked.ts';
 import type { Config } from './config.ts';
-import { keyDigest, tokenDigest, tokensOf } from './digest.ts';
+import { digestOf, tokensOf } from './digest.ts';
 import { resolveConfig, type CheckedConfig } from './resolve-config.ts';
 import type { RawConfig } from './schema.ts';
 
@@ -19,7 +19,7 @@ export function handOver({ file, raw }: CheckedConfig): HandedConfig {
       ...raw,
       keys: raw.keys.map((key) => {
         const { secret: _, ...rest } = key;
-        return { ...rest, hash: written(keyDigest(key)) };
+        return { ...rest, hash: written(digestOf(key)) };
       }),
       admin: {
         ...raw.admin,
@@ -27,7 +27,7 @@ export function handOver({ file, raw }: CheckedConfig): HandedConfig {
         tokens: tokensOf(raw.admin).map((one) => ({
           name: one.name,
           role: one.role,
-          hash: written(tokenDigest(one)),
+          hash: written(digestOf(one)),
         })),
       },
     },

@@ -3,7 +3,7 @@ import { isContainer } from '../content/is-object.ts';
 import type { BodyCheck } from './body-schema/compile-schema.ts';
 import { address, checked, duration, instant, size } from './checked.ts';
 import type { AdminToken, AuthConfig, Config, StaticKey, UpstreamConfig, Version } from './config.ts';
-import { keyDigest, tokenDigest, tokensOf } from './digest.ts';
+import { digestOf, tokensOf } from './digest.ts';
 import { parseStoreAddress } from './parse-store-address.ts';
 import { resolvePlan } from './resolve-plan.ts';
 import { resolveRoute } from './resolve-route.ts';
@@ -68,7 +68,7 @@ export function resolveConfig({ file, raw, checks, warnings }: CheckedConfig): C
 }
 
 function resolveToken(token: RawToken): AdminToken {
-  return { name: token.name, digest: checked(tokenDigest(token)), role: token.role };
+  return { name: token.name, digest: checked(digestOf(token)), role: token.role };
 }
 
 function resolveGuessing(guessing: RawConfig['auth']['guessing']): AuthConfig['guessing'] {
@@ -79,7 +79,7 @@ function resolveKey(key: RawKey): StaticKey {
   return {
     id: key.id,
     plan: key.plan,
-    digest: checked(keyDigest(key)),
+    digest: checked(digestOf(key)),
     enabled: key.enabled,
     expiresAt: optionalInstant(key.expires),
   };

@@ -1,5 +1,5 @@
 import { duration, instant } from '../checked.ts';
-import { keyDigest } from '../digest.ts';
+import { digestOf } from '../digest.ts';
 import { checkName, type Rule } from './draft.ts';
 import { checkIsSecret, checkOneSecret } from './secrets.ts';
 
@@ -27,7 +27,7 @@ export const keysAreDistinct: Rule = ({ config }, report) => {
   for (const key of config.keys) {
     const sameId = ids.getOrInsert(key.id, key);
     if (sameId !== key) report.problem(key, 'id', `is the id of ${report.mention(sameId)} too`);
-    const digest = keyDigest(key);
+    const digest = digestOf(key);
     const sameSecret = digest === undefined ? key : digests.getOrInsert(digest, key);
     if (sameSecret !== key)
       report.problem(

@@ -1,6 +1,6 @@
 import { addressesCollide, isLoopback } from '../addresses.ts';
 import { address, checked } from '../checked.ts';
-import { plainTokenName, tokenDigest } from '../digest.ts';
+import { digestOf, plainTokenName } from '../digest.ts';
 import type { Rule } from './draft.ts';
 import { checkIsSecret, checkOneSecret, tokenLengthMin } from './secrets.ts';
 
@@ -46,12 +46,12 @@ export const tokensAreDistinct: Rule = ({ config: { admin } }, report) => {
   const names = new Map<string, string>();
   const digests = new Map<string, string>();
   if (admin.token !== '' || report.isBroken(admin, 'token')) names.set(plainTokenName, 'admin.token');
-  if (admin.token !== '') digests.set(checked(tokenDigest(admin)), 'admin.token');
+  if (admin.token !== '') digests.set(checked(digestOf(admin)), 'admin.token');
   for (const one of admin.tokens) {
     const own = report.mention(one);
     const sameName = names.getOrInsert(one.name, own);
     if (sameName !== own) report.problem(one, 'name', `is the name of ${sameName} too`);
-    const digest = tokenDigest(one);
+    const digest = digestOf(one);
     const sameToken = digest === undefined ? own : digests.getOrInsert(digest, own);
     const option = one.token === undefined ? 'hash' : 'token';
     if (sameToken !== own) report.problem(one, option, `is the token of ${sameToken} too`);

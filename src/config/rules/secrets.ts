@@ -1,4 +1,4 @@
-import { digestOfNothing, keyDigest, tokenDigest, writtenDigest } from '../digest.ts';
+import { digestOfNothing, digestOf, writtenDigest } from '../digest.ts';
 import type { RawKey, RawToken } from '../schema.ts';
 import { isHash, isVariable, weaknessOf } from '../weak-secret.ts';
 import type { Report, Rule } from './draft.ts';
@@ -34,11 +34,11 @@ export function checkOneSecret(holder: RawKey | RawToken, plain: 'secret' | 'tok
 
 /** A holder of the key would hold the token, and vice versa. */
 export const tokensAreNoKeys: Rule = ({ config: { admin, keys } }, report) => {
-  const owners = new Map(keys.map((key) => [keyDigest(key), key]));
+  const owners = new Map(keys.map((key) => [digestOf(key), key]));
   // What is missing or empty is nobody's secret.
   for (const none of [undefined, digestOfNothing]) owners.delete(none);
   for (const one of [admin, ...admin.tokens]) {
-    const key = owners.get(tokenDigest(one));
+    const key = owners.get(digestOf(one));
     const option = one.token === undefined ? 'hash' : 'token';
     if (key !== undefined) report.problem(one, option, `is the secret of ${report.mention(key)} too`);
   }
