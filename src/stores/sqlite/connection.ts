@@ -2,16 +2,11 @@ import { statSync, type Stats } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { StoreUnavailable } from '../ledger.ts';
 import type { StoreOptions } from '../store.ts';
+import { besideOf } from './beside.ts';
 import { prepareCalls, type Calls } from './calls.ts';
 import { logBytesUncopied } from './checkpoint.ts';
-import {
-  besideOf,
-  createDatabase,
-  openDatabase,
-  prepareIdentity,
-  refuseSecondName,
-  type Opening,
-} from './database.ts';
+import { createDatabase } from './create-database.ts';
+import { openDatabase, prepareIdentity, refuseSecondName, type Opening } from './database.ts';
 import { describeFailure, isBusy, isOfTheFile, mayLackRoom } from './failures.ts';
 import type { Outcome } from './transact.ts';
 

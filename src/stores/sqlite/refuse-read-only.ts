@@ -1,17 +1,16 @@
-import { accessSync, chmodSync, constants, realpathSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, constants, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { codeOf } from '../../content/error-code.ts';
+import { besideOf } from './beside.ts';
 
 /**
  * SQLite opens even a file that may not be written to, and says so only at the first write. The -wal and -shm that it makes get
  * the mode of the file, and nobody could write through them once that is fixed. Throws before it comes to that.
  */
 export function refuseReadOnly(path: string): void {
-  // SQLite follows links, too: what it makes is beside the file itself.
-  const file = realpathSync(path);
-  const why = whyNoWriting(file);
+  const why = whyNoWriting(path);
   if (why !== undefined) throw new Error(`it may not be written to (${why})`);
-  for (const end of ['-wal', '-shm']) mend(file + end, file);
+  for (const beside of Object.values(besideOf(path))) mend(beside, path);
 }
 
 /** Gives what an earlier opening left behind the mode of the file, as SQLite does when it makes it. */
@@ -19,7 +18,7 @@ function mend(beside: string, file: string): void {
   const why = whyNoWriting(beside);
   if (why === undefined) return;
   if (why === 'ENOENT') {
-    refuseReadOnlyFolder(dirname(file));
+    refuseReadOnlyFolder(dirname(beside));
     return;
   }
   try {
