@@ -113,14 +113,6 @@ export class SharedPlaces {
     });
   }
 
-  /**
-   * A call to keep a place may reach the store after the one that left it, and so take it once more: a store that has lost its
-   * scripts, or a node that has given the place's slot away, makes the caller ask again.
-   */
-  #leaveAgain(order: PlaceOrder): void {
-    if (!this.#taken.has(order.placeId)) this.leave(order);
-  }
-
   /** The store may lack what it was told since then, and shortly before. */
   #tellAnew(since: number): void {
     this.#lately.mayBeUnknown(since);
@@ -168,18 +160,22 @@ export class SharedPlaces {
 
   async #keepAll(): Promise<void> {
     for (const some of slicesOf([...this.#taken.values()], beatsAtOnce)) {
-      await Promise.all(some.map((order) => this.#stay(order)));
+      await Promise.all(some.map((order) => this.#keepOrLater(order)));
     }
   }
 
   /** A process that was idle in an outage must know of it too, before others have told of their places. */
   async #look(): Promise<void> {
     const keyId = this.#someKey;
-    if (keyId === undefined) return;
+    if (keyId !== undefined) await this.#orLater(this.#askFor(keyId), () => this.#lookForReturn(keyId));
+  }
+
+  /** What cannot be read in the store stays so, and is not asked for later. */
+  async #orLater(asked: Promise<void>, later: () => void): Promise<void> {
     try {
-      await this.#askFor(keyId);
+      await asked;
     } catch (error) {
-      if (isOutage(error)) this.#lookForReturn(keyId);
+      if (isOutage(error)) later();
       else if (!(error instanceof StoreUnavailable)) this.#onError(error);
     }
   }
@@ -200,35 +196,39 @@ export class SharedPlaces {
     await this.#outage.note(Promise.all([left, stayed]));
   }
 
-  async #stay(order: PlaceOrder): Promise<void> {
+  async #keepOrLater(order: PlaceOrder): Promise<void> {
     // Staying in a place that has been left would take it again.
     if (!this.#taken.has(order.placeId) || this.#unkept.has(order.placeId)) return;
-    try {
-      await this.#outage.note(this.#ledger.stay(order));
-    } catch (error) {
-      if (isOutage(error)) this.#stayLater(order);
-      else if (!(error instanceof StoreUnavailable)) this.#onError(error);
-    }
-    this.#leaveAgain(order);
+    await this.#orLater(this.#keep(order), () => this.#keepLater(order));
   }
 
   /** If there is no room for it, the next beat tries again. */
-  #stayLater(order: PlaceOrder): void {
+  #keepLater(order: PlaceOrder): void {
     const { placeId } = order;
     if (!this.#taken.has(placeId)) return;
     const run = async (): Promise<void> => {
       if (!this.#unkept.has(placeId)) return;
       try {
-        await this.#outage.note(this.#ledger.stay(order));
+        await this.#keep(order);
         this.#unkept.delete(placeId);
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) this.#unkept.delete(placeId); // it will not be tried again
         throw error;
-      } finally {
-        this.#leaveAgain(order);
       }
     };
     if (this.#tellLater(run, 'never')) this.#unkept.add(placeId);
+  }
+
+  /**
+   * The call may reach the store after the one that left the place, and so take it once more: a store that has lost its scripts, or
+   * a node that has given the place's slot away, makes the caller ask again.
+   */
+  async #keep(order: PlaceOrder): Promise<void> {
+    try {
+      await this.#outage.note(this.#ledger.stay(order));
+    } finally {
+      if (!this.#taken.has(order.placeId)) this.leave(order);
+    }
   }
 
   /** Leaving a place does not end an outage: a store out of memory allows it, and keeps none. */
