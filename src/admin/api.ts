@@ -2,14 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { AdminToken, Config } from '../config/config.ts';
 import { createKeyBook } from '../keys/key-book.ts';
-import { isKeyId } from '../keys/key-id.ts';
 import { createKeyRules } from '../keys/key-rules.ts';
 import { createUsageBook } from '../quota/usage-book.ts';
 import { withNothingChanged } from '../stores/ledger.ts';
 import type { Store } from '../stores/store.ts';
 import { describeCause, type Logger } from '../telemetry/log.ts';
 import { isBodyRequired, type Call, type Desk, type Operation } from './operation.ts';
-import { operations } from './operations.ts';
+import { allowedOf, findOperations } from './operations.ts';
 import { AdminProblem, internalProblem, problemOf } from './problem.ts';
 import {
   readIfMatch,
@@ -66,7 +65,7 @@ export function createApi({ configInForce, store, logger }: ApiParts): Api {
     const { id, found } = findOperations(path);
     const allowed = { Allow: allowedOf(found) };
     if (req.method === 'OPTIONS') return { status: 204, headers: allowed };
-    const operation = found.find(({ method }) => method === methodOf(req));
+    const operation = found.find(({ method }) => method === (req.method === 'HEAD' ? 'GET' : req.method));
     if (operation === undefined) {
       throw new AdminProblem('method_not_allowed', 'Method not allowed', { headers: allowed });
     }
@@ -165,30 +164,6 @@ function openDesk(config: Config, store: DeskStore): Desk {
     book: createKeyBook({ store: store.keys, rules: createKeyRules(config), now: Date.now }),
     usage: createUsageBook({ config, store }),
   };
-}
-
-function methodOf({ method }: IncomingMessage): string {
-  return method === 'HEAD' ? 'GET' : (method ?? '');
-}
-
-/** Paths must match to the letter: an escape, a second slash or a dot segment makes another path, which is unknown. */
-function findOperations(path: string): { readonly id: string; readonly found: readonly Operation[] } {
-  const given = path.split('/');
-  const found = operations.filter((operation) => fits(given, operation.path.split('/')));
-  const [first] = found;
-  if (first === undefined) throw new AdminProblem('not_found', 'Not found');
-  return { id: given[first.path.split('/').indexOf('{id}')] ?? '', found };
-}
-
-function fits(given: readonly string[], wanted: readonly string[]): boolean {
-  const isSame = (part: string, at: number): boolean =>
-    part === '{id}' ? isKeyId(given[at]) : part === given[at];
-  return given.length === wanted.length && wanted.every(isSame);
-}
-
-function allowedOf(found: readonly Operation[]): string {
-  const methods = found.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-  return [...methods, 'OPTIONS'].join(', ');
 }
 
 /** Also of a client whose body was all there, and was still being read when it left. */
