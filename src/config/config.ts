@@ -176,19 +176,29 @@ export interface SpoolConfig {
   readonly directory: string;
 }
 
-export type BodyRule =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'any'; readonly sizeMax: number; readonly arrival: ArrivalRule }
-  | { readonly kind: 'upload'; readonly upload: UploadRule; readonly arrival: ArrivalRule }
-  | {
-      readonly kind: 'json';
-      readonly sizeMax: number;
-      readonly depthMax: number;
-      readonly valuesMax: number;
-      /** Take `application/*+json` beside `application/json`. */
-      readonly suffixed: boolean;
-      readonly check: BodyCheck | undefined;
-    };
+export type BodyRule = { readonly kind: 'none' } | JsonBodyRule | UploadBodyRule | AnyBodyRule;
+
+export interface JsonBodyRule {
+  readonly kind: 'json';
+  readonly sizeMax: number;
+  readonly depthMax: number;
+  readonly valuesMax: number;
+  /** Take `application/*+json` beside `application/json`. */
+  readonly suffixed: boolean;
+  readonly check: BodyCheck | undefined;
+}
+
+export interface UploadBodyRule {
+  readonly kind: 'upload';
+  readonly upload: UploadRule;
+  readonly arrival: ArrivalRule;
+}
+
+export interface AnyBodyRule {
+  readonly kind: 'any';
+  readonly sizeMax: number;
+  readonly arrival: ArrivalRule;
+}
 
 export interface Limits {
   readonly connections: number;

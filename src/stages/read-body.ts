@@ -3,12 +3,12 @@ import { readArriving, type Arrivals } from '../bodies/arriving-body.ts';
 import { inMemory, type BodyMemory } from '../bodies/body-memory.ts';
 import { noBody, type Body } from '../bodies/body.ts';
 import { collectBody, takeArrived, tooLarge } from '../bodies/collect-body.ts';
-import type { BodyRule } from '../config/config.ts';
+import type { AnyBodyRule, BodyRule, JsonBodyRule, UploadBodyRule } from '../config/config.ts';
 import { overloaded, Refusal } from '../refusals.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
 import type { Head } from './check-request.ts';
 import { readAny } from './read-any.ts';
-import { readJson, requireJsonContentType, type JsonRule } from './read-json.ts';
+import { readJson, requireJsonContentType } from './read-json.ts';
 import { heldBytesMax, readUpload, requireUploadHead } from './read-upload.ts';
 
 /** What the readers of bodies work with. */
@@ -43,8 +43,6 @@ export function readBody(res: ServerResponse, order: BodyOrder): Body | Promise<
   return head.contentLength === 0 ? noBody : readAnything(res, order, rule);
 }
 
-type RuleOf<Kind extends BodyRule['kind']> = Extract<BodyRule, { kind: Kind }>;
-
 /** Chunks may turn out to hold nothing, which is not a body (RFC 9112 §6.3). A client that asks before sending one has one. */
 async function readNothing(req: IncomingMessage, order: BodyOrder): Promise<Body> {
   const { head } = order;
@@ -58,7 +56,7 @@ async function readNothing(req: IncomingMessage, order: BodyOrder): Promise<Body
   return noBody;
 }
 
-function readWholeJson(res: ServerResponse, order: BodyOrder, rule: JsonRule): Body | Promise<Body> {
+function readWholeJson(res: ServerResponse, order: BodyOrder, rule: JsonBodyRule): Body | Promise<Body> {
   const { head, rooms, arrivals } = order;
   requireJsonContentType(head.contentType, rule.suffixed);
   if (head.contentLength !== undefined && head.contentLength > rule.sizeMax) throw tooLarge(rule.sizeMax);
@@ -77,7 +75,7 @@ function collect(req: IncomingMessage, sizeMax: number, { rooms, arrivals }: Bod
   return collectBody(req, sizeMax, { memory, requestMs, arrivals });
 }
 
-function checkJson(bytes: Buffer, rule: JsonRule, memory: BodyMemory): Body {
+function checkJson(bytes: Buffer, rule: JsonBodyRule, memory: BodyMemory): Body {
   const body = inMemory(bytes, memory);
   try {
     readJson(bytes, rule);
@@ -91,7 +89,7 @@ function checkJson(bytes: Buffer, rule: JsonRule, memory: BodyMemory): Body {
 async function readAnything(
   res: ServerResponse,
   { head, rooms, arrivals }: BodyOrder,
-  { arrival, sizeMax }: RuleOf<'any'>,
+  { arrival, sizeMax }: AnyBodyRule,
 ): Promise<Body> {
   const { contentLength } = head;
   if (contentLength !== undefined && contentLength > sizeMax) throw tooLarge(sizeMax);
@@ -103,7 +101,7 @@ async function readAnything(
 async function readUploaded(
   res: ServerResponse,
   { head, rooms, arrivals }: BodyOrder,
-  { upload, arrival }: RuleOf<'upload'>,
+  { upload, arrival }: UploadBodyRule,
 ): Promise<Body> {
   requireUploadHead(head, upload);
   const held = heldBytesMax(upload, head.contentLength);

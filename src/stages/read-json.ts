@@ -1,15 +1,12 @@
-import type { BodyRule } from '../config/config.ts';
+import type { JsonBodyRule } from '../config/config.ts';
 import { type JsonBounds, JsonProblem, parseStrictJson } from '../content/strict-json.ts';
 import { Refusal } from '../refusals.ts';
-
-/** What a route of the kind `json` asks of a body. */
-export type JsonRule = Extract<BodyRule, { kind: 'json' }>;
 
 /**
  * Takes the whole body and returns when it is JSON that every parser reads the same way and that fits the route's
  * schema; the bytes themselves are what is forwarded. Refuses with `body_malformed` and `body_invalid`.
  */
-export function readJson(bytes: Buffer, rule: JsonRule): void {
+export function readJson(bytes: Buffer, rule: JsonBodyRule): void {
   const value = parse(bytes, rule);
   const problem = rule.check?.(value);
   if (problem !== undefined) throw new Refusal('body_invalid', { message: problem });

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { JsonBodyRule } from '../../../src/config/config.ts';
 import { Refusal, type RefusalCode } from '../../../src/refusals.ts';
-import { readJson, requireJsonContentType, type JsonRule } from '../../../src/stages/read-json.ts';
+import { readJson, requireJsonContentType } from '../../../src/stages/read-json.ts';
 import { compileBodySchema } from '../../helpers/compile-body-schema.ts';
 import { doesNotHang } from '../../helpers/no-hang.ts';
 import { refusalOf } from '../../helpers/refusal-of.ts';
 
-const rule: JsonRule = {
+const rule: JsonBodyRule = {
   kind: 'json',
   sizeMax: 16_384,
   depthMax: 3,
