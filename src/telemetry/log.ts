@@ -72,36 +72,6 @@ function messageIn(cause: Error): string {
   return errors.flatMap((error) => (error instanceof Error ? error.message : [])).join('; ');
 }
 
-/** Tells of a store that was made, because the old one may be somewhere else, and of one that will fill its disk or throws keys away. */
-export function createStoreReporter(logger: Logger) {
-  return {
-    onCreate(file: string): void {
-      logger.info({ file }, 'a new store was made');
-    },
-    onLogStuck(reason: string): void {
-      logger.warn({ reason }, 'the -wal file of the store grows, because it cannot be copied into the store');
-    },
-    onLogRemoved(): void {
-      logger.error(
-        'the -wal or -shm file of the store was removed: run no command, and stop every gateway with SIGTERM',
-      );
-    },
-    onSetBack({ since, until }: { readonly since: number; readonly until: number }): void {
-      if (since === 0) {
-        logger.error('the store has lost its list of changes, and with it perhaps keys and usage');
-        return;
-      }
-      logger.error(
-        { since: new Date(since).toISOString(), until: new Date(until).toISOString() },
-        'the store has come back with older data: keys that were revoked or rotated since then work as before, do it again',
-      );
-    },
-    onEvicting(policy: string): void {
-      logger.warn({ policy }, 'the store may evict keys and usage: set its maxmemory-policy to noeviction');
-    },
-  };
-}
-
 function levelAsWord(label: string): { level: string } {
   return { level: label };
 }
