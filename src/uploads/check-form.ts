@@ -59,6 +59,7 @@ export class FormCheck implements PartHandler {
     }
     const { name, fileName, type } = header;
     const part = fileName === undefined ? this.#openField(name) : this.#openFile(header, fileName);
+    if (part.kind === 'file') this.#filesBegun += 1;
     const fact = { kind: part.kind, name, fileName, type: type ?? 'text/plain', bytes: 0 };
     this.#part = { ...part, fact };
   }
@@ -128,26 +129,10 @@ export class FormCheck implements PartHandler {
     return this.#part;
   }
 
-  #openFile({ name, type, charset }: PartHeader, fileName: string): OpenFile {
+  #openFile(header: PartHeader, fileName: string): OpenFile {
+    const { name, type, charset } = header;
     const rule = this.#rule.files.get(name);
-    if (!rule) {
-      if (this.#rule.others === 'refuse') throw this.#unexpectedFile();
-      // Python's cgi, and all that look up files and texts together, would find its unchecked content as the value.
-      if (this.#isKnownField(name)) {
-        throw invalid(`${name} must be sent as text`, 'file in the place of a text field');
-      }
-      // formidable 3 takes it for a text field, and as such the rule might refuse it.
-      if (type === undefined) throw ambiguous('a file that no rule names declares no content type');
-      // PHP drops it, and the files after it, one of which may be required.
-      if (/\][^[]/.test(name))
-        throw ambiguous('a file that no rule names has a name with text after brackets');
-      // An unchecked file would take the place of a checked one.
-      if (this.#isLooselyListed(name))
-        throw ambiguous('a file that no rule names has a name that some parsers take for the one of a rule');
-      checkFileName(fileName, 'Every file', otherNames);
-      this.#filesBegun += 1;
-      return { kind: 'file', label: 'The file', rule: undefined, types: undefined };
-    }
+    if (!rule) return this.#openOther(header, fileName);
     const count = (this.#counts.get(name) ?? 0) + 1;
     if (count > rule.countMax) {
       const often = rule.countMax === 1 ? 'once' : `${rule.countMax} times`;
@@ -157,8 +142,25 @@ export class FormCheck implements PartHandler {
     checkFileName(fileName, name, rule);
     const types = rule.types && new FileTypeCheck(rule.types, { label: name, type, charset, fileName });
     if (types) this.#undecided.push(types);
-    this.#filesBegun += 1;
     return { kind: 'file', label: name, rule, types };
+  }
+
+  /** A file in a field that the rule does not list: only its names are checked, that nobody takes it for something else. */
+  #openOther({ name, type }: PartHeader, fileName: string): OpenFile {
+    if (this.#rule.others === 'refuse') throw this.#unexpectedFile();
+    // Python's cgi, and all that look up files and texts together, would find its unchecked content as the value.
+    if (this.#isKnownField(name)) {
+      throw invalid(`${name} must be sent as text`, 'file in the place of a text field');
+    }
+    // formidable 3 takes it for a text field, and as such the rule might refuse it.
+    if (type === undefined) throw ambiguous('a file that no rule names declares no content type');
+    // PHP drops it, and the files after it, one of which may be required.
+    if (/\][^[]/.test(name)) throw ambiguous('a file that no rule names has a name with text after brackets');
+    // An unchecked file would take the place of a checked one.
+    if (this.#isLooselyListed(name))
+      throw ambiguous('a file that no rule names has a name that some parsers take for the one of a rule');
+    checkFileName(fileName, 'Every file', otherNames);
+    return { kind: 'file', label: 'The file', rule: undefined, types: undefined };
   }
 
   #isLooselyListed(name: string): boolean {
