@@ -6,6 +6,7 @@ import { addKeysCommands } from './keys/program.ts';
 import type { ListFlags } from './list-pages.ts';
 import { watchOutput } from './output.ts';
 import { withPages } from './page-flags.ts';
+import { run } from './run.ts';
 import { nextStop } from './stop-signals.ts';
 import type { UsageOptions } from './usage.ts';
 import { withholdWords } from './withhold-words.ts';
@@ -48,10 +49,9 @@ export async function runCommand(): Promise<void> {
     .description('say what a configuration does, or everything that is wrong with it')
     .addOption(configOption())
     .addHelpText('after', '\nExample:\n  $ gatehouse check --config config/gateway.yaml && echo fine')
-    .action(async ({ config }: { config: string }) => {
-      const { check } = await import('./check.ts');
-      process.exitCode = check(config, process);
-    });
+    .action(({ config }: { config: string }) =>
+      run(import('./check.ts'), ({ check }) => check(config, process)),
+    );
 
   addUsage(program);
   addKeysCommands(program, configOption);
@@ -130,10 +130,9 @@ Examples:
   $ gatehouse usage show demo --json
   $ gatehouse usage show --all --json | jq -r 'select(any(.quotas[]; .remaining == 0)).key'`,
     )
-    .action(async (key: string | undefined, options: UsageOptions & ListFlags) => {
-      const { showUsage } = await import('./usage.ts');
-      process.exitCode = await showUsage(key, options);
-    });
+    .action((key: string | undefined, options: UsageOptions & ListFlags) =>
+      run(import('./usage.ts'), ({ showUsage }) => showUsage(key, options)),
+    );
 
   usage
     .command('reset')
@@ -151,10 +150,9 @@ Examples:
   $ gatehouse usage reset demo
   $ gatehouse usage reset demo --quota monthly --yes`,
     )
-    .action(async (key: string, options: UsageOptions & { quota?: string; yes?: true }) => {
-      const { resetUsage } = await import('./usage.ts');
-      process.exitCode = await resetUsage(key, options);
-    });
+    .action((key: string, options: UsageOptions & { quota?: string; yes?: true }) =>
+      run(import('./usage.ts'), ({ resetUsage }) => resetUsage(key, options)),
+    );
 }
 
 function configOption(): Option {

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { KeyFields } from '../../keys/key-fields.ts';
 import { withPages } from '../page-flags.ts';
+import { run } from '../run.ts';
 
 /** Adds `gatehouse keys …`. Nothing else is loaded before a command runs. */
 export function addKeysCommands(program: Command, configOption: () => Option): void {
@@ -17,35 +18,7 @@ export function addKeysCommands(program: Command, configOption: () => Option): v
 
   addChanges(add);
   addReads(add);
-  addExport(add);
-
-  add('import <file>', 'take over keys from CSV or JSON lines, plain or hashed; - reads standard input', [
-    'import keys.csv --plan free',
-    'import keys.jsonl --update',
-    'import - < keys.csv     # a first line such as: secret,name,owner,plan,quotas,labels,expiresAt',
-  ])
-    .option('--plan <plan>', 'the plan of new keys whose lines name none')
-    .option('--update', 'update existing keys to match the file; otherwise they are skipped')
-    .option('--json', 'print the result as JSON')
-    .option('-q, --quiet', 'print only the lines that are refused or warned of')
-    .action(async (file: string, options) => {
-      const { importKeys } = await import('./import.ts');
-      process.exitCode = await importKeys(file, options);
-    });
-}
-
-function addExport(add: Add): void {
-  add(
-    'export',
-    'print all keys but revoked ones as JSON lines, hashed, as import takes them into another store',
-    [
-      'export > keys.jsonl     # a hash of a weak secret can be guessed: keep the file as you keep secrets',
-      'export --config old.yaml | gatehouse keys import - --config new.yaml',
-    ],
-  ).action(async (options) => {
-    const { exportKeys } = await import('./export.ts');
-    process.exitCode = await exportKeys(options);
-  });
+  addMoves(add);
 }
 
 type Add = (usage: string, description: string, examples: readonly string[]) => Command;
@@ -62,10 +35,7 @@ function addChanges(add: Add): void {
     .option('--id <id>', 'choose the id; it shows in logs and to the upstream')
     .addOption(new Option('--json', 'print the key and its secret as JSON').conflicts('quiet'))
     .option('-q, --quiet', 'print the secret and nothing else')
-    .action(async (options) => {
-      const { createKey } = await import('./change.ts');
-      process.exitCode = await createKey(options);
-    });
+    .action((options) => run(import('./change.ts'), ({ createKey }) => createKey(options)));
 
   withFields(
     add('update <id>', 'change a key; its secrets and its usage stay', [
@@ -78,10 +48,7 @@ function addChanges(add: Add): void {
     .option('--clear <field>', `empty a field: ${clearable.join(', ')}`, collectClearable)
     .option('--json', 'print the key as JSON')
     .option('-q, --quiet', 'print nothing')
-    .action(async (id: string, options) => {
-      const { updateKey } = await import('./change.ts');
-      process.exitCode = await updateKey(id, options);
-    });
+    .action((id: string, options) => run(import('./change.ts'), ({ updateKey }) => updateKey(id, options)));
 
   add('rotate <id>', 'give a key a new secret; its usage stays', [
     'rotate key_01 --overlap 24h     # the old secret works for a day more',
@@ -92,10 +59,7 @@ function addChanges(add: Add): void {
     .option('-y, --yes', 'do not ask')
     .addOption(new Option('--json', 'print the key and its secret as JSON').conflicts('quiet'))
     .option('-q, --quiet', 'print the secret and nothing else')
-    .action(async (id: string, options) => {
-      const { rotateKey } = await import('./change.ts');
-      process.exitCode = await rotateKey(id, options);
-    });
+    .action((id: string, options) => run(import('./change.ts'), ({ rotateKey }) => rotateKey(id, options)));
 
   const switches = [
     ['revoke', 'end a key for ever'],
@@ -112,10 +76,9 @@ function addChanges(add: Add): void {
     command
       .option('--json', 'print the key as JSON')
       .option('-q, --quiet', 'print nothing')
-      .action(async (id: string, options) => {
-        const { switchKey } = await import('./change.ts');
-        process.exitCode = await switchKey(action, id, options);
-      });
+      .action((id: string, options) =>
+        run(import('./change.ts'), ({ switchKey }) => switchKey(action, id, options)),
+      );
   }
 }
 
@@ -135,24 +98,15 @@ function addReads(add: Add): void {
     .option('--disabled', 'only those that are disabled')
     .option('--revoked', 'those that were revoked, and only them')
     .option('-q, --quiet', 'print ids only')
-    .action(async (options) => {
-      const { listKeys } = await import('./read.ts');
-      process.exitCode = await listKeys(options);
-    });
+    .action((options) => run(import('./read.ts'), ({ listKeys }) => listKeys(options)));
 
   add('show <id>', 'show all that is known of a key', ['show key_01', 'show key_01 --json'])
     .option('--json', 'print the key as JSON')
-    .action(async (id: string, options) => {
-      const { showKey } = await import('./read.ts');
-      process.exitCode = await showKey(id, options);
-    });
+    .action((id: string, options) => run(import('./read.ts'), ({ showKey }) => showKey(id, options)));
 
   withPages(add('audit', 'say who changed which key, newest first', ['audit', 'audit --key key_01 --json']))
     .option('--key <id>', 'only changes of this key')
-    .action(async (options) => {
-      const { auditKeys } = await import('./read.ts');
-      process.exitCode = await auditKeys(options);
-    });
+    .action((options) => run(import('./read.ts'), ({ auditKeys }) => auditKeys(options)));
 
   add('verify', 'read a key from standard input and say what the gateway would say', [
     'verify < key.txt',
@@ -163,18 +117,37 @@ function addReads(add: Add): void {
     .option('--method <method>', 'as if by this method', 'GET')
     .option('--json', 'print the answer as JSON')
     .option('-q, --quiet', 'print nothing, only exit with 0 or 1')
-    .action(async (options) => {
-      const { verifyKey } = await import('./verify.ts');
-      process.exitCode = await verifyKey(options);
-    });
+    .action((options) => run(import('./verify.ts'), ({ verifyKey }) => verifyKey(options)));
 
   add('pattern', 'print the regular expression of the keys made here, for secret scanners', [
     'pattern',
     'pattern > gatehouse.pattern && git grep -P -f gatehouse.pattern',
-  ]).action(async (options) => {
-    const { printPattern } = await import('./read.ts');
-    process.exitCode = printPattern(options);
-  });
+  ]).action((options) => run(import('./read.ts'), ({ printPattern }) => printPattern(options)));
+}
+
+/** What takes keys from one store to another. */
+function addMoves(add: Add): void {
+  add(
+    'export',
+    'print all keys but revoked ones as JSON lines, hashed, as import takes them into another store',
+    [
+      'export > keys.jsonl     # a hash of a weak secret can be guessed: keep the file as you keep secrets',
+      'export --config old.yaml | gatehouse keys import - --config new.yaml',
+    ],
+  ).action((options) => run(import('./export.ts'), ({ exportKeys }) => exportKeys(options)));
+
+  add('import <file>', 'take over keys from CSV or JSON lines, plain or hashed; - reads standard input', [
+    'import keys.csv --plan free',
+    'import keys.jsonl --update',
+    'import - < keys.csv     # a first line such as: secret,name,owner,plan,quotas,labels,expiresAt',
+  ])
+    .option('--plan <plan>', 'the plan of new keys whose lines name none')
+    .option('--update', 'update existing keys to match the file; otherwise they are skipped')
+    .option('--json', 'print the result as JSON')
+    .option('-q, --quiet', 'print only the lines that are refused or warned of')
+    .action((file: string, options) =>
+      run(import('./import.ts'), ({ importKeys }) => importKeys(file, options)),
+    );
 }
 
 function withFields(command: Command, each: string): Command {
