@@ -15,8 +15,9 @@ import {
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { Unreadable } from '../../src/stores/ledger.ts';
-import { isSame, openConnection } from '../../src/stores/sqlite/connection.ts';
+import { openConnection } from '../../src/stores/sqlite/connection.ts';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
+import { isSame } from '../../src/stores/sqlite/seen-files.ts';
 import type { StoreOptions } from '../../src/stores/store.ts';
 import { aKey, aNote, aSecret } from '../helpers/a-key.ts';
 import { holdUp } from '../helpers/hold-up.ts';

@@ -1,13 +1,12 @@
-import { statSync, type Stats } from 'node:fs';
+import type { Stats } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { StoreUnavailable } from '../ledger.ts';
 import type { StoreOptions } from '../store.ts';
-import { besideOf } from './beside.ts';
 import { prepareCalls, type Calls } from './calls.ts';
-import { logBytesUncopied } from './checkpoint.ts';
 import { createDatabase } from './create-database.ts';
 import { openDatabase, prepareIdentity, refuseSecondName, type Opening } from './database.ts';
 import { describeFailure, isBusy, isOfTheFile, mayLackRoom } from './failures.ts';
+import { hasOutgrown, isSame, lookAt, refuseForeignLog } from './seen-files.ts';
 import type { Outcome } from './transact.ts';
 
 /** The open file, opened again after it has failed. */
@@ -190,51 +189,6 @@ function connect(path: string, how: Connecting): Open {
     throw error;
   }
 }
-
-/**
- * When a file is moved away or deleted SQLite leaves its log in place, and opening the file that replaced it would copy that log
- * into it: nothing in a log says which file it belongs to. Removing it is left to people, because the file may come back.
- */
-function refuseForeignLog(path: string, seen: Seen): void {
-  const now = lookAt(path);
-  if (now.file === undefined || isSame(now.file, seen.file) || !isSame(now.log, seen.log)) return;
-  throw new StoreUnavailable(
-    `${path} was replaced, and ${besideOf(path).log} belongs to the file before it: remove it`,
-    { mayHaveHappened: false },
-  );
-}
-
-/** A log that starts again after it was copied keeps its size, and does not grow. */
-function hasOutgrown(now: Stats | undefined, before: Stats | undefined): boolean {
-  return now !== undefined && now.size > Math.max(logBytesUncopied, before?.size ?? 0);
-}
-
-interface Seen {
-  readonly file: Stats | undefined;
-  readonly log: Stats | undefined;
-  readonly index: Stats | undefined;
-}
-
-function lookAt(path: string): Seen {
-  const { log, index } = besideOf(path);
-  return { file: statOf(path), log: statOf(log), index: statOf(index) };
-}
-
-function statOf(path: string): Stats | undefined {
-  return statSync(path, { throwIfNoEntry: false });
-}
-
-/**
- * Whether a file is still the same one. Its inode number can recur on another volume, and once the file is gone: then its birth
- * time tells, unless it equals the last change, which Node gives where there is no birth time.
- */
-export function isSame(now: FileMarks | undefined, before: FileMarks | undefined): boolean {
-  if (now === undefined || before === undefined) return false;
-  if (now.dev !== before.dev || now.ino !== before.ino) return false;
-  return now.birthtimeMs === before.birthtimeMs || before.birthtimeMs === before.ctimeMs;
-}
-
-type FileMarks = Pick<Stats, 'dev' | 'ino' | 'birthtimeMs' | 'ctimeMs'>;
 
 function anotherDatabase(path: string): StoreUnavailable {
   return new StoreUnavailable(`${path} is not the database that it was at the start`, {

@@ -1,0 +1,50 @@
+import { statSync, type Stats } from 'node:fs';
+import { StoreUnavailable } from '../ledger.ts';
+import { besideOf } from './beside.ts';
+import { logBytesUncopied } from './checkpoint.ts';
+
+/** The file at a path, and what belongs to it, as it was at one moment. */
+export interface Seen {
+  readonly file: Stats | undefined;
+  readonly log: Stats | undefined;
+  readonly index: Stats | undefined;
+}
+
+export function lookAt(path: string): Seen {
+  const { log, index } = besideOf(path);
+  return { file: statOf(path), log: statOf(log), index: statOf(index) };
+}
+
+function statOf(path: string): Stats | undefined {
+  return statSync(path, { throwIfNoEntry: false });
+}
+
+/**
+ * Whether a file is still the same one. Its inode number can recur on another volume, and once the file is gone: then its birth
+ * time tells, unless it equals the last change, which Node gives where there is no birth time.
+ */
+export function isSame(now: FileMarks | undefined, before: FileMarks | undefined): boolean {
+  if (now === undefined || before === undefined) return false;
+  if (now.dev !== before.dev || now.ino !== before.ino) return false;
+  return now.birthtimeMs === before.birthtimeMs || before.birthtimeMs === before.ctimeMs;
+}
+
+type FileMarks = Pick<Stats, 'dev' | 'ino' | 'birthtimeMs' | 'ctimeMs'>;
+
+/** A log that starts again after it was copied keeps its size, and does not grow. */
+export function hasOutgrown(now: Stats | undefined, before: Stats | undefined): boolean {
+  return now !== undefined && now.size > Math.max(logBytesUncopied, before?.size ?? 0);
+}
+
+/**
+ * When a file is moved away or deleted SQLite leaves its log in place, and opening the file that replaced it would copy that log
+ * into it: nothing in a log says which file it belongs to. Removing it is left to people, because the file may come back.
+ */
+export function refuseForeignLog(path: string, seen: Seen): void {
+  const now = lookAt(path);
+  if (now.file === undefined || isSame(now.file, seen.file) || !isSame(now.log, seen.log)) return;
+  throw new StoreUnavailable(
+    `${path} was replaced, and ${besideOf(path).log} belongs to the file before it: remove it`,
+    { mayHaveHappened: false },
+  );
+}
