@@ -1,7 +1,7 @@
 import { ChunkDecoder } from './chunk-decoder.ts';
 import { NonsenseAnswer, switchedUnasked } from './failures.ts';
 import { HeadReader } from './head-reader.ts';
-import type { AnswerHead } from './read-answer-head.ts';
+import { type AnswerHead, hasNoBody, keptMsAfter } from './read-answer-head.ts';
 
 /** Is told of an answer as it is read: its head once, then its body. */
 export interface AnswerListener {
@@ -79,21 +79,6 @@ export class AnswerReader {
     if (end > from) listener.answerGoesOn(copyOf(bytes, from, end));
     return end;
   }
-}
-
-/** How long a connection may be used after a whole answer with this head; 0 if it may not, undefined if the upstream does not say. */
-export function keptMsAfter(head: AnswerHead, method: string): number | undefined {
-  const { framing, keptMs } = head;
-  const ends = hasNoBody(head, method)
-    ? // If its headers speak of a body, that may still come.
-      method === 'HEAD' || (framing !== 'until the end' && framing !== 0)
-    : framing === 'until the end';
-  return ends ? 0 : keptMs;
-}
-
-/** RFC 9112 §6.3: whatever its headers say. */
-function hasNoBody({ status }: AnswerHead, method: string): boolean {
-  return method === 'HEAD' || status === 204 || status === 304;
 }
 
 /** All connections are read into one buffer, so what is kept is copied. A large copy has memory of its own, which can be let go. */

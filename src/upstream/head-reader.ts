@@ -1,6 +1,5 @@
-import { answerHeadersMax } from './answer-head.ts';
 import { NonsenseAnswer } from './failures.ts';
-import { type AnswerHead, readAnswerHead } from './read-answer-head.ts';
+import { type AnswerHead, answerHeadersMax, readAnswerHead } from './read-answer-head.ts';
 
 /** Reads the head of an answer from the bytes of a connection, past the interim answers before it. Throws NonsenseAnswer. */
 export class HeadReader {

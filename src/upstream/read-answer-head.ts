@@ -1,5 +1,8 @@
 import { NonsenseAnswer } from './failures.ts';
 
+/** How many bytes the headers of an answer may have, in either lane. */
+export const answerHeadersMax = 32 * 1024;
+
 /** The head of an answer: what it says, how its body ends, and whether its connection goes on. */
 export interface AnswerHead {
   readonly status: number;
@@ -52,6 +55,21 @@ export function readAnswerHead(text: string): AnswerHead {
     framing: framingOf(length, coding, isOld),
     keptMs: keptMsOf(connection, keepAlive, isOld),
   };
+}
+
+/** How long a connection may be used after a whole answer with this head; 0 if it may not, undefined if the upstream does not say. */
+export function keptMsAfter(head: AnswerHead, method: string): number | undefined {
+  const { framing, keptMs } = head;
+  const ends = hasNoBody(head, method)
+    ? // If its headers speak of a body, that may still come.
+      method === 'HEAD' || (framing !== 'until the end' && framing !== 0)
+    : framing === 'until the end';
+  return ends ? 0 : keptMs;
+}
+
+/** RFC 9112 §6.3: whatever its headers say. */
+export function hasNoBody({ status }: AnswerHead, method: string): boolean {
+  return method === 'HEAD' || status === 204 || status === 304;
 }
 
 /** 15 digits are a petabyte, and exact in a double. */

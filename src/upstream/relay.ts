@@ -6,12 +6,12 @@ import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
 import { breakOff } from '../wire/break-off.ts';
 import { takeHeader } from '../wire/headers.ts';
 import { sendHead } from '../wire/send-head.ts';
-import { writeAnswerHead, writeSwitch } from './answer-head.ts';
 import type { AnswerListener } from './answer-reader.ts';
 import { type AnswerParts, ExchangeFailed, type ExchangeListener, type Progress } from './exchange.ts';
 import { ClientGone, errorOf, ResponseTimeout, Stalled } from './failures.ts';
 import { GatheringWriter } from './gathering-writer.ts';
 import type { Guest, Seats } from './seats.ts';
+import { writeAnswerHead, writeSwitch } from './write-answer-head.ts';
 
 /** What a lane is given for each exchange. */
 export interface LaneParts extends AnswerParts {

@@ -1,8 +1,8 @@
 import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
-import { keptMsAfter } from '../answer-reader.ts';
 import { errorOf } from '../failures.ts';
 import { HeadReader } from '../head-reader.ts';
+import { keptMsAfter } from '../read-answer-head.ts';
 
 /**
  * Reads the head of the answer on a connection before Node does, by the same rules as the other lane. Node repairs some heads and

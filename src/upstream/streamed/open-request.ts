@@ -5,7 +5,7 @@ import { Stream } from 'node:stream';
 import type ProxyServer from 'http-proxy';
 import { addressOf } from '../../config/addresses.ts';
 import { http } from '../../wire/http.ts';
-import { answerHeadersMax } from '../answer-head.ts';
+import { answerHeadersMax } from '../read-answer-head.ts';
 
 /** A request to one target, complete but for its body. */
 export interface OpenRequest {

@@ -3,9 +3,6 @@ import { addOwn, copyHeaders, responseHeaderPasses, type Passes } from '../wire/
 import { sendHead } from '../wire/send-head.ts';
 import { NonsenseAnswer } from './failures.ts';
 
-/** How many bytes the headers of an answer may have, in either lane. */
-export const answerHeadersMax = 32 * 1024;
-
 /**
  * Writes the head of an upstream's answer to the client, cleaned the same way as a request's: hop-by-hop and nominated
  * headers stay here, names that are ours are dropped, then ours are added. The upstream's reason phrase is dropped too:
