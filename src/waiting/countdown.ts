@@ -2,7 +2,7 @@ import { whenAllIsRead } from './when-all-is-read.ts';
 
 /**
  * Tells when something takes too long: its time begins again with each start. What came while the process was held up came in
- * time. All starts share one timer.
+ * time. All starts share one timer, which never keeps the process alive.
  */
 export class Countdown {
   readonly #ms: number;
@@ -20,7 +20,7 @@ export class Countdown {
   start(): void {
     this.#isRunning = true;
     this.#starts += 1;
-    if (this.#timer === undefined) this.#timer = setTimeout(() => this.#look(), this.#ms);
+    if (this.#timer === undefined) this.#timer = setTimeout(() => this.#look(), this.#ms).unref();
     else this.#timer.refresh();
   }
 
