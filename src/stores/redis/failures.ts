@@ -170,9 +170,9 @@ function describeRefusal(message: string): Failure {
   return refusal.unreadable === true ? { ...failure, error: new Unreadable(`Redis ${means}`) } : failure;
 }
 
-/** True for the answers that say where else or how else to ask, after which nothing has changed. */
-export function asksToAskAgain(thrown: unknown): boolean {
-  return /^(?:NOSCRIPT|MOVED|ASK|TRYAGAIN)\b/.test(read(thrown).message);
+/** True for the answer of a server that knows scripts only in full, as after a restart: nothing has been done. */
+export function lacksScript(thrown: unknown): boolean {
+  return findRefusal(read(thrown).message)?.code === 'NOSCRIPT';
 }
 
 /** True for the answer of what looks like one server and is a cluster: nothing has been done. */

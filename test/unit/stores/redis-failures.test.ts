@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Unreadable } from '../../../src/stores/ledger.ts';
 import {
-  asksToAskAgain,
   commandOf,
   describeFailure,
   isReadOnly,
+  lacksScript,
   NeverSent,
   Silence,
   tellsNoReason,
@@ -168,13 +168,13 @@ test('what is to be done about a failure follows from how it begins, and from wh
     cutOff,
     replyError('READONLY'),
     replyError('CROSSSLOT'),
-    replyError('MOVED 7'),
+    replyError('NOSCRIPT No matching script.'),
     'none',
   ];
   assert.deepEqual(all.map(tellsNoReason), [true, true, true, false, false, false, false]);
   assert.deepEqual(all.map(isReadOnly), [false, false, false, true, false, false, false]);
   assert.deepEqual(all.map(wantsOneSlot), [false, false, false, false, true, false, false]);
-  assert.deepEqual(all.map(asksToAskAgain), [false, false, false, false, false, true, false]);
+  assert.deepEqual(all.map(lacksScript), [false, false, false, false, false, true, false]);
   const select = Object.assign(replyError('ERR DB index is out of range'), { command: { name: 'select' } });
   const odd = [{ command: 7 }, { command: null }, { command: { name: 7 } }, {}].map((over) =>
     Object.assign(replyError('ERR'), over),
