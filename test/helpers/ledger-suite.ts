@@ -110,14 +110,16 @@ function drawRules(kind: StoreKind): void {
       const { ledger } = await open(t, kind);
       const now = Date.now();
       const other = aCounter({ name: 'fine', limit: 5 });
-      const counters = [
-        other,
-        aCounter({ limit: 5, periodStart: now + periodStart, periodEnd: now + periodEnd }),
-      ];
-      const answer = await ledger.draw(aDraw({ counters }));
-      assert.equal(answer.kind, 'not_current');
-      assert.ok(Math.abs(answer.now - now) < 5_000);
-      assert.equal(await usedOf(ledger, counters), '0 0');
+      const ill = aCounter({ limit: 5, periodStart: now + periodStart, periodEnd: now + periodEnd });
+      for (const counters of [
+        [other, ill],
+        [ill, other],
+      ]) {
+        const answer = await ledger.draw(aDraw({ counters }));
+        assert.equal(answer.kind, 'not_current');
+        assert.ok(Math.abs(answer.now - now) < 5_000);
+        assert.equal(await usedOf(ledger, counters), '0 0');
+      }
     });
   }
 
@@ -148,6 +150,10 @@ function drawRules(kind: StoreKind): void {
     assert.deepEqual(told(await ledger.draw(aDraw({ counters, want: Number.MAX_SAFE_INTEGER }))), {
       kind: 'drawn',
       units: rest,
+      used: [Number.MAX_SAFE_INTEGER],
+    });
+    assert.deepEqual(told(await ledger.draw(aDraw({ counters }))), {
+      kind: 'exhausted',
       used: [Number.MAX_SAFE_INTEGER],
     });
     const longer = counters.map((counter) => ({ ...counter, periodEnd: endOfTime }));
@@ -195,11 +201,13 @@ function cancelRules(kind: StoreKind): void {
     const { ledger } = await open(t, kind);
     const counters = [aCounter({ limit: 10 })];
     await ledger.draw(aDraw({ counters, want: 3, holder: 'b' }));
-    const order = aDraw({ counters, want: 4 });
-    await ledger.draw(order);
-    await ledger.charge(someUnits({ counters, units: 0, held: 1 }));
-    await ledger.cancelDraw(order);
-    assert.deepEqual(await ledger.readUsage('key', counters), [{ name: 'monthly', used: 3, leased: 3 }]);
+    for (const held of [1, 0]) {
+      const order = aDraw({ counters, want: 4 });
+      await ledger.draw(order);
+      await ledger.charge(someUnits({ counters, units: 0, held }));
+      await ledger.cancelDraw(order);
+      assert.deepEqual(await ledger.readUsage('key', counters), [{ name: 'monthly', used: 3, leased: 3 }]);
+    }
   });
 
   test('a draw that is cancelled after a reset leaves no less than nothing used', async (t) => {
@@ -371,11 +379,11 @@ function usageRules(kind: StoreKind): void {
 
   test('a reset sets the usage to zero and leaves other counters alone', async (t) => {
     const { ledger } = await open(t, kind);
-    const counters = [aCounter({ limit: 10 }), aCounter({ name: 'other', limit: 10 })];
+    const counters = ['one', 'two', 'other'].map((name) => aCounter({ name, limit: 10 }));
     await ledger.draw(aDraw({ counters, want: 10 }));
-    await ledger.resetUsage('key', counters.slice(0, 1));
-    assert.equal(await usedOf(ledger, counters), '0 10');
-    assert.equal((await ledger.draw(aDraw({ counters: counters.slice(0, 1), want: 10 }))).kind, 'drawn');
+    await ledger.resetUsage('key', counters.slice(0, 2));
+    assert.equal(await usedOf(ledger, counters), '0 0 10');
+    assert.equal((await ledger.draw(aDraw({ counters: counters.slice(0, 2), want: 10 }))).kind, 'drawn');
   });
 
   test('keys with odd ids and quotas with odd names do not touch each other', async (t) => {
