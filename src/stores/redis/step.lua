@@ -64,7 +64,7 @@ local function remember(answer)
     redis.call('RENAME', KEYS[1], KEYS[2])
   end
   if floor then
-    redis.call('HSET', KEYS[1], 'begun', whole(now), 'top', top, 'floor', floor)
+    redis.call('HSET', KEYS[1], 'begun', whole(now), 'floor', floor)
   end
   if renews then
     redis.call('PEXPIRE', KEYS[1], STEPS_KEPT_MS + STEPS_RENEWED_MS)
