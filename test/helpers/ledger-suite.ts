@@ -156,6 +156,9 @@ function drawRules(kind: StoreKind): void {
       kind: 'exhausted',
       used: [Number.MAX_SAFE_INTEGER],
     });
+    assert.deepEqual(await ledger.readUsage('key', counters), [
+      { name: 'monthly', used: Number.MAX_SAFE_INTEGER, leased: rest },
+    ]);
     const longer = counters.map((counter) => ({ ...counter, periodEnd: endOfTime }));
     for (const charged of [counters, longer]) {
       await ledger.charge(someUnits({ counters: charged, units: 5 }));

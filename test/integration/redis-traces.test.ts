@@ -20,6 +20,8 @@ test('everything expires by itself, except the usage of a lifetime', async (t) =
   await ledger.draw(aDraw({ counters }));
   await ledger.charge(someUnits({ counters: [aCounter({ name: 'charged' })], holder: 'b' }));
   await ledger.giveBack(someUnits({ counters: [aCounter({ name: 'never drawn' })], holder: 'c' }));
+  const ended = { name: 'ended', periodStart: 0, periodEnd: Date.now() - 25 * HOUR };
+  await ledger.charge(someUnits({ counters: [aCounter(ended)], holder: 'b' }));
   await ledger.cancelDraw(aDraw({ counters, holder: 'd' }));
   await ledger.takeCells({ keyId: 'key', name: 'rate', intervalMs: 60_000, burst: 2, want: 1 });
   await ledger.enter({ keyId: 'key', placeId: 'p', limit: 1, expiresInMs: 60_000 });
