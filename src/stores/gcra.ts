@@ -44,7 +44,7 @@ export function takeCells(state: RateState | undefined, { intervalMs, burst, wan
   return {
     taken,
     remaining,
-    retryInMs: Math.max(Math.ceil(retryInMs), 0),
+    retryInMs: Math.ceil(retryInMs),
     state: { base, cells, intervalMs },
     changed: cut || taken > 0,
   };

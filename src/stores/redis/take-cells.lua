@@ -51,6 +51,6 @@ end
 
 local retry = 0
 if remaining == 0 then
-  retry = math.max(math.ceil(math.ceil((cells - burst + 1) * interval) - elapsed), 0)
+  retry = math.ceil(math.ceil((cells - burst + 1) * interval) - elapsed)
 end
 return { taken, remaining, retry, now }
