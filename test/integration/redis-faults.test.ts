@@ -5,7 +5,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { createSecureContext, createServer as createTlsServer, type TlsOptions } from 'node:tls';
+import { createSecureContext } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { Concurrency } from '../../src/quota/concurrency.ts';
@@ -17,7 +17,7 @@ import { createLink } from '../../src/stores/redis/link.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { systemClock, type Clock } from '../../src/waiting/clock.ts';
 import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
-import { makeCertificate, type Certificate } from '../helpers/certificates.ts';
+import { makeCertificate } from '../helpers/certificates.ts';
 import { writeTemporary } from '../helpers/config-file.ts';
 import { holdUp } from '../helpers/hold-up.ts';
 import { aPlan, aQuota } from '../helpers/lease-scene.ts';
@@ -29,6 +29,7 @@ import { runCli } from '../helpers/run-cli.ts';
 import { counters, failureOf, openHasty, openAt, outcomeOf, recovers } from '../helpers/store-faults.ts';
 import { startTcpProxy } from '../helpers/tcp-proxy.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
+import { startTlsRedis } from '../helpers/tls-redis.ts';
 
 function quotasOn(ledger: Ledger, deadlineMs: number): Quotas {
   return new Quotas({
@@ -1031,28 +1032,6 @@ test('a connection that is cut while it begins to listen for changed keys ends n
 
 async function reasonOf(call: Promise<unknown>): Promise<string> {
   return (await outcomeOf(call))?.message ?? '';
-}
-
-/** A Redis behind TLS. Another certificate that it presents ends the connections that it has. */
-async function startTlsRedis(t: TestContext, certificate: Certificate & Pick<TlsOptions, 'SNICallback'>) {
-  const redis = await startRedisServer(t);
-  const tls = createTlsServer(certificate);
-  const clients = new Set<Socket>();
-  const cut = (): void => clients.forEach((client) => client.destroy());
-  tls.on('secureConnection', (client) => {
-    const upstream = connect(redis.port, '127.0.0.1');
-    upstream.pipe(client).pipe(upstream);
-    for (const socket of [client, upstream]) socket.on('error', () => socket.destroy());
-    clients.add(client);
-  });
-  t.after(cut);
-  return {
-    url: `rediss://127.0.0.1:${await listen(t, tls)}`,
-    present(other: Certificate) {
-      tls.setSecureContext(other);
-      cut();
-    },
-  };
 }
 
 function fixture(name: string): string {

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:net';
+import { writeFileSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { after, test, type TestContext } from 'node:test';
 import { setImmediate, setTimeout as pause } from 'node:timers/promises';
+import { createServer as createTlsServer } from 'node:tls';
 import { Concurrency } from '../../src/quota/concurrency.ts';
 import type { DrawOrder } from '../../src/stores/ledger.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { systemClock } from '../../src/waiting/clock.ts';
+import { makeCertificate, type Certificate } from '../helpers/certificates.ts';
 import { freePort } from '../helpers/free-port.ts';
 import { aCounter, aDraw, usedOf } from '../helpers/ledger-orders.ts';
 import { listen } from '../helpers/listen.ts';
@@ -13,6 +17,8 @@ import { until } from '../helpers/poll.ts';
 import { startRedisSentinel } from '../helpers/redis-sentinel.ts';
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
 import { failureOf, openAt, outcomeOf } from '../helpers/store-faults.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
+import { startTlsRedis } from '../helpers/tls-redis.ts';
 
 /** Its sentinel wants a password in the end. */
 const shared = await startRedisSentinel({ after });
@@ -174,7 +180,11 @@ async function clientsOf(server: RedisServer): Promise<readonly string[]> {
 }
 
 /** A sentinel as far as a client asks one, which names a master. It counts who asks it where to connect to, and looks. */
-async function startFakeSentinel(t: TestContext, masterPort: number) {
+async function startFakeSentinel(
+  t: TestContext,
+  masterPort: number,
+  { certificate, password }: { certificate?: Certificate; password?: string } = {},
+) {
   const sentinel = { port: 0, masterPort, epoch: 0, leads: true, asked: 0, looks: 0 };
   const answer = (command: string): string => {
     const [ip, port] = ['127.0.0.1', String(sentinel.masterPort)];
@@ -187,16 +197,20 @@ async function startFakeSentinel(t: TestContext, masterPort: number) {
     sentinel.looks += 1;
     return listOf('ip', ip, 'port', port, 'config-epoch', String(sentinel.epoch));
   };
-  const server = createServer((socket) => {
+  const serve = (socket: Socket): void => {
+    let isKnown = password === undefined;
+    const isWelcome = (command: string): boolean =>
+      (isKnown ||= /auth/i.test(command) && command.includes(`\r\n${password}\r\n`));
     socket.on('error', () => socket.destroy());
     socket.on('data', (chunk) => {
       for (const command of chunk
         .toString()
         .split(/^\*\d+\r\n/m)
         .slice(1))
-        socket.write(answer(command));
+        socket.write(isWelcome(command) ? answer(command) : '-NOAUTH Authentication required.\r\n');
     });
-  });
+  };
+  const server = certificate === undefined ? createServer(serve) : createTlsServer(certificate, serve);
   sentinel.port = await listen(t, server);
   return sentinel;
 }
@@ -236,6 +250,20 @@ test('a sentinel that wants a password is told as that', async (t) => {
     assert.match((await failureOf(store.ping())).message, says);
   }
   await openAt(t, `${url}?sentinelPassword=swordfish`).then((store) => store.ping());
+});
+
+test('sentinels are spoken to in TLS like their master, and with a password of their own', async (t) => {
+  const certificate = makeCertificate(t, ['IP:127.0.0.1']);
+  const ca = join(tempFolder(t), 'ca.pem');
+  writeFileSync(ca, certificate.cert);
+  const master = await startTlsRedis(t, certificate);
+  const sentinel = await startFakeSentinel(t, master.port, { certificate, password: 'swordfish' });
+  const url = `rediss+sentinel://127.0.0.1:${sentinel.port}/main?sentinelPassword=swordfish`;
+  const store = await openAt(t, `${url}&ca=${ca}`);
+  assert.equal((await store.ledger.draw(aDraw({ counters: [aCounter({})] }))).kind, 'drawn');
+  await until(() => sentinel.looks > 0);
+  const { message } = await failureOf((await openAt(t, url)).ping());
+  assert.match(message, /the last sentinel that was asked cannot be reached$/);
 });
 
 async function isMaster(server: RedisServer): Promise<boolean> {
