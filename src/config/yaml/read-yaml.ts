@@ -28,6 +28,8 @@ function parse(text: string): ReturnType<typeof readYaml> {
     logLevel: 'error',
     merge: false,
     prettyErrors: false,
+    // Tags of YAML 1.1 make dates, sets and bytes, and nothing here can hold them.
+    resolveKnownTags: false,
     schema: 'core',
     strict: true,
     stringKeys: true,

@@ -177,6 +177,15 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['3:12: this tag is not known, remove it'],
   },
   {
+    name: 'tags of what JSON lacks',
+    text: `${least}errors: { key_missing: { fields: { a: !!binary aGk=, b: !!timestamp 2026-01-01, c: !!omap [d: 1] } } }\n`,
+    says: [
+      '3:39: this tag is not known, remove it',
+      '3:57: this tag is not known, remove it',
+      '3:84: this tag is not known, remove it',
+    ],
+  },
+  {
     name: 'a repeated key',
     text: `${least}log: {}\nlog: {}\n`,
     says: ['4:1: log: this key is there twice, first on line 3'],
