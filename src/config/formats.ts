@@ -114,8 +114,7 @@ function storeFault(text: string): string | undefined {
 }
 
 function durationFault(text: string, least: number): string | undefined {
-  if (/^\d+$/.test(text) && Number(text) > 0)
-    return `has no unit, write ${text.length > 9 ? '10s' : `${text}s or ${text}ms`}`;
+  if (/^\d+$/.test(text)) return 'has no unit, write 250ms, 10s or 5m';
   const value = parseDuration(text);
   if (value === undefined && !new RegExp(durationPattern).test(text))
     return 'is not a duration, write 250ms, 10s, 5m, 2h or 7d';

@@ -262,12 +262,12 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
   {
     name: 'a duration without a unit',
     text: `${least}drain: { timeout: 30 }\n`,
-    says: ['3:10: drain.timeout: 30 has no unit, write 30s or 30ms'],
+    says: ['3:10: drain.timeout: 30 has no unit, write 250ms, 10s or 5m'],
   },
   {
     name: 'a quoted duration without a unit',
     text: `${least}drain: { timeout: "30" }\n`,
-    says: ['3:10: drain.timeout: "30" has no unit, write 30s or 30ms'],
+    says: ['3:10: drain.timeout: "30" has no unit, write 250ms, 10s or 5m'],
   },
   {
     name: 'a duration that a timer cannot hold',
@@ -1557,4 +1557,12 @@ test('what rules between fields say shows nothing from the environment', (t) => 
   const said = [...complaints(t, text, env), ...complaints(t, routes(form), env)];
   assert.equal(said.length, 3);
   assert.doesNotMatch(said.join(), /gif|freed|did you mean/);
+});
+
+test('the advice for a number without a unit does not repeat one from the environment', (t) => {
+  const text = `${least}storeDeadline: "\${NUMBER}"\nlimits: { bodyMemory: "\${NUMBER}" }\n`;
+  assert.deepEqual(complaints(t, text, { NUMBER: '4711' }), [
+    '3:1: storeDeadline: the value has no unit, write 250ms, 10s or 5m',
+    '4:11: limits.bodyMemory: the value has no unit, write 512B, 16KB or 10MB',
+  ]);
 });
