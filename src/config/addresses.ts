@@ -38,14 +38,14 @@ export function isLoopback(address: Address): boolean {
 /** Whether two listeners on these addresses would get in each other's way. Port 0 is a free one each time. */
 export function addressesCollide(one: Address, other: Address): boolean {
   if (one.port === 0 || one.port !== other.port) return false;
-  return one.host === other.host || isEveryInterface(one) || isEveryInterface(other);
+  return one.host === other.host || takesAllWith(one, other.host) || takesAllWith(other, one.host);
 }
 
 /** Whether what is sent to an address comes to the listener. Of all addresses of this machine only loopback is known. */
 export function leadsTo(listener: Address, { host, port }: Address): boolean {
   if (port !== listener.port) return false;
-  const isHere = isLoopback({ host, port }) && !(isIPv6(host) && listener.host === everyInterface);
-  return byNumber(host) === byNumber(listener.host) || (isHere && isEveryInterface(listener));
+  const isHere = isLoopback({ host, port }) && takesAllWith(listener, host);
+  return isHere || byNumber(host) === byNumber(listener.host);
 }
 
 /**
@@ -74,6 +74,7 @@ function byNumber(host: string): string {
   return host.toLowerCase() === 'localhost' ? '127.0.0.1' : host;
 }
 
-function isEveryInterface({ host }: Address): boolean {
-  return host === everyInterface || host === '::';
+/** Whether a listener takes every interface, that of the host among them. The one of IPv4 leaves those of IPv6 to others. */
+function takesAllWith(listener: Address, host: string): boolean {
+  return listener.host === '::' || (listener.host === everyInterface && !isIPv6(host));
 }

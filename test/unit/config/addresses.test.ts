@@ -18,10 +18,13 @@ test('listeners on one port get in each other’s way on one host, or where eith
     [at('127.0.0.1'), at('0.0.0.0')],
     [at('127.0.0.1'), at('::')],
     [at('::'), at('10.0.0.1')],
+    [at('::1'), at('::')],
+    [at('0.0.0.0'), at('::')],
   ] as const) {
     assert.ok(addressesCollide(one, other), `${one.host} and ${other.host}`);
   }
   assert.ok(!addressesCollide(at('127.0.0.1'), at('10.0.0.1')));
+  assert.ok(!addressesCollide(at('0.0.0.0'), at('::1')), 'every IPv4 interface is none of IPv6');
   assert.ok(!addressesCollide(at('127.0.0.1'), at('127.0.0.1', 8081)));
   assert.ok(!addressesCollide(at('127.0.0.1', 0), at('127.0.0.1', 0)));
 });
