@@ -65,6 +65,28 @@ plans:
   assert.ok(stdout.includes(quotas.join(', ')), stdout);
 });
 
+test('the summary says what a plan limits, and which of its choices are no defaults', (t) => {
+  const file = writeTemporary(
+    t,
+    `upstreams: { a: { targets: ["http://h"] } }
+routes: [{ path: /x, methods: [GET], upstream: a }]
+plans:
+  free: {}
+  even: { rate: { limit: 5, per: minute } }
+  many: { concurrency: { limit: 3, shared: true } }
+  last: { quotas: [{ name: m, limit: 1, per: month }], charge: forwarded, consistency: strict, onStoreFailure: allow }
+`,
+  );
+  const { stdout } = run(file);
+  for (const [plan, limits] of [
+    ['free', 'no limits'],
+    ['even', '5 per minute'],
+    ['many', '3 at once in all processes'],
+    ['last', 'm 1 per month, charge forwarded, strict, allowed without the store'],
+  ])
+    assert.ok(stdout.includes(`${plan} (0 static keys): ${limits}\n`), stdout);
+});
+
 test('all errors are printed with their count, and the code is 1', (t) => {
   const file = writeTemporary(t, 'listn: 1\nlog: { levl: info }\n');
   const { code, stdout, stderr } = run(file);
@@ -111,6 +133,19 @@ test('the store is shown without its user and password', (t) => {
   const { stdout } = run(file);
   assert.match(stdout, /store +redis main of sentinels s1:26379 s2:9, database 3, TLS\n/);
   assert.doesNotMatch(stdout, /ada|swordfish|marlin/);
+});
+
+test('a store is shown with its servers, and its database if that has a number', (t) => {
+  const text =
+    'upstreams: { a: { targets: ["http://h"] } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\n';
+  for (const [store, shown] of [
+    ['sqlite:./keys.db', 'sqlite ./keys.db'],
+    ['redis://[::1]:7', 'redis [::1]:7'],
+    ['redis+cluster://n1,n2:9', 'redis cluster n1:6379 n2:9'],
+  ]) {
+    const { stdout } = run(writeTemporary(t, `${text}store: ${JSON.stringify(store)}\n`));
+    assert.match(stdout, new RegExp(`^ {2}store +${RegExp.escape(shown ?? '')}$`, 'm'));
+  }
 });
 
 test('uploads and upgrades are part of the summary', (t) => {

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { refusalCodes } from '../../../src/refusals.ts';
 import { digestOf } from '../../helpers/a-key.ts';
+import { makeCertificate } from '../../helpers/certificates.ts';
 import { complaints } from '../../helpers/complaints.ts';
+import { writeTemporary } from '../../helpers/config-file.ts';
 
 const upstream = 'upstreams: { a: { targets: ["http://127.0.0.1:9000"] } }\n';
 const least = `${upstream}routes: [{ path: /x, methods: [GET], upstream: a }]\n`;
@@ -755,6 +757,7 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     { listen: '10.0.0.1:80', target: 'http://10.0.0.1' },
     { listen: '127.0.0.1:81', target: 'http://localhost:81' },
     { listen: '"[::]:81"', target: 'http://[::1]:81' },
+    { listen: 'LocalHost:443', target: 'https://127.0.0.1' },
   ].map(({ listen, target }) => ({
     name: `a target that leads back to ${listen}`,
     text: `upstreams: { a: { targets: ["${target}"] } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\nlisten: ${listen}\n`,
@@ -852,6 +855,11 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     name: 'a slash at the end',
     text: routes('{ path: /v1/x/, methods: [GET] }'),
     says: ['4:7: routes[0].path: "/v1/x/" must not end with "/"'],
+  },
+  {
+    name: 'an empty segment',
+    text: routes('{ path: /v1//x, methods: [GET] }'),
+    says: ['4:7: routes[0].path: "/v1//x" must not contain an empty segment'],
   },
   {
     name: 'dots as a segment',
@@ -1476,6 +1484,22 @@ test('a hundred mistakes are told, and of more how many there are', (t) => {
   assert.deepEqual(complaints(t, least + wrong.join('')).slice(100), ['… and 2 more']);
 });
 
+test('authorities are refused with one among them that is none', (t) => {
+  const { cert } = makeCertificate(t, ['DNS:localhost']);
+  const said = (ca: string) =>
+    complaints(t, least.replace('"http://127.0.0.1:9000"] }', `"https://h"], ca: ${JSON.stringify(ca)} }`));
+  assert.deepEqual(said(cert + cert), []);
+  const broken = cert.replace('\nM', '\nA');
+  for (const ca of [cert + broken, broken + cert])
+    assert.deepEqual(said(ca), [
+      '1:43: upstreams.a.ca: is not PEM certificates (-----BEGIN CERTIFICATE-----)',
+    ]);
+  const empty = writeTemporary(t, 'nonsense');
+  assert.deepEqual(complaints(t, `${least}store: "rediss://h?ca=${empty}"\n`), [
+    `3:1: store: the file ${empty} of its ca is not PEM certificates (-----BEGIN CERTIFICATE-----)`,
+  ]);
+});
+
 test('of what hangs on a mistake nothing is said, as it may be right', (t) => {
   const form = (rule: string) => routes(upload(rule));
   const mistakes: readonly [told: string, text: string][] = [
@@ -1499,6 +1523,7 @@ test('of what hangs on a mistake nothing is said, as it may be right', (t) => {
       'routes[0].body.upload.fields.names[0]',
       form('files: { f: {} }, fields: { names: ["a b", f], schema: { required: [c] } }'),
     ],
+    ['drain.timeout', `${least}drain: { delay: 24d, timeout: long }\n`],
     ['spool.disk', `${form('maxSize: 2GB, files: { f: {} }')}spool: { disk: much }\n`],
   ];
   for (const [told, text] of mistakes) {

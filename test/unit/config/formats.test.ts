@@ -83,7 +83,7 @@ const edges: Readonly<
   },
   timezone: {
     takes: ['UTC', 'Europe/Berlin', 'Etc/GMT+5'],
-    refuses: ['', '+01:00', '01', 'Europe/', 'Europe/Berln', 'UTC[u-ca=hebrew]'],
+    refuses: ['', '+01:00', '01', 'Europe/', 'Europe/Berln', 'UTC[u-ca=hebrew]', '2026-12-31T18:00Z'],
   },
   anchor: {
     takes: ['monday', '1', '09', '31', '02-29', '04-30', '12-31'],
@@ -147,7 +147,7 @@ const edges: Readonly<
   path: {
     takes: ['/', '/a', '/a/a', '/a:b/a:b', '/:a/*', '/...', `/${long(1023)}`],
     refuses: [
-      'a/b',
+      'ab/b',
       '',
       'a',
       '/a/',

@@ -112,7 +112,7 @@ const unreadable: readonly { text: string; says: RegExp }[] = [
   { text: 'redis://swordfish@h', says: /:password@/ },
   { text: 'redis://u:swordfish%@h', says: /%25/ },
   { text: 'redis+sentinel://a/m?sentinelPassword=swordfish%', says: /%25/ },
-  { text: 'redis://h:70000', says: /host:port/ },
+  { text: 'redis://h:65536', says: /host:port/ },
   { text: 'redis://h:0', says: /host:port/ },
   { text: 'redis://', says: /host:port/ },
   { text: 'redis://a b:1', says: /host:port/ },
@@ -121,13 +121,16 @@ const unreadable: readonly { text: string; says: RegExp }[] = [
   ...['zero', 'db1', '1st', '100000'].map((db) => ({ text: `redis://h/${db}`, says: /whole number/ })),
   { text: 'redis://h/1/2', says: /too many parts/ },
   { text: 'redis://h?ca=/x', says: /rediss/ },
-  { text: 'redis://h?password=swordfish', says: /parameters are ca, prefix/ },
+  {
+    text: 'redis://h?password=swordfish',
+    says: /parameters are ca, prefix, sentinelUsername, sentinelPassword$/,
+  },
   { text: 'redis://h?prefix=a&prefix=b', says: /prefix must be given once/ },
   { text: 'redis+sentinel://h/m?sentinelPassword=sword&sentinelPassword=fish', says: /given once/ },
   { text: 'redis://h?prefix={a}', says: /braces/ },
   { text: 'redis://h?sentinelPassword=swordfish', says: /needs redis\+sentinel/ },
   { text: 'rediss+cluster://h?sentinelUsername=swordfish', says: /needs rediss\+sentinel/ },
-  { text: 'redis+sentinel://h', says: /name of the master/ },
+  ...['', '/'].map((path) => ({ text: `redis+sentinel://h${path}`, says: /name of the master/ })),
   { text: 'redis+cluster://h/1', says: /no numbered databases/ },
 ];
 for (const { text, says } of unreadable) {

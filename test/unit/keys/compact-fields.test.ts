@@ -15,6 +15,6 @@ test('a quota is a name with a limit, and maybe a period and its zone', () => {
   assert.deepEqual({ ...readQuota('monthly=5000') }, { name: 'monthly', limit: 5000, ...none });
   const berlin = { name: 'daily', limit: 200, per: 'day', timezone: 'Europe/Berlin' };
   assert.deepEqual({ ...readQuota('daily=200/day@Europe/Berlin') }, berlin);
-  for (const wrong of ['monthly', '=5', 'monthly=', 'monthly=-5', 'monthly=5k', 'monthly=5@UTC', 'm=5/day@'])
+  for (const wrong of ['monthly', '=5', 'a=b=5', 'monthly=', 'm=-5', 'm=5k', 'm=5@UTC', 'm=5/day@'])
     assert.throws(() => readQuota(wrong), /quota is written monthly=5000/, wrong);
 });
