@@ -14,7 +14,7 @@ loopback.addAddress('::1', 'ipv6');
 /** `host:port`, `[ipv6]:port`, `:port` or a bare port; without a host it is every IPv4 interface. */
 export function parseAddress(text: string | number): Address | undefined {
   const parts = written.exec(String(text))?.groups;
-  const port = Number(parts?.['port'] ?? Number.NaN);
+  const port = Number(parts?.['port']);
   if (parts === undefined || !(port <= 65_535)) return undefined;
   const { six, host } = parts;
   if (six !== undefined) return isIPv6(six) ? { host: six, port } : undefined;

@@ -115,20 +115,17 @@ function storeFault(text: string): string | undefined {
 
 function durationFault(text: string, least: number): string | undefined {
   if (/^\d+$/.test(text)) return 'has no unit, write 250ms, 10s or 5m';
+  if (!new RegExp(durationPattern).test(text)) return 'is not a duration, write 250ms, 10s, 5m, 2h or 7d';
   const value = parseDuration(text);
-  if (value === undefined && !new RegExp(durationPattern).test(text))
-    return 'is not a duration, write 250ms, 10s, 5m, 2h or 7d';
   if (value === undefined || value > durationMsMax) return 'is too long, the longest is 24d';
   return value < least ? 'must be longer than nothing' : undefined;
 }
 
 function sizeFault(text: string): string | undefined {
   if (/^\d+$/.test(text)) return 'has no unit, write 512B, 16KB or 10MB';
+  if (!new RegExp(sizePattern).test(text)) return 'is not a size, write 512B, 16KB, 10MB or 1GB';
   const value = parseSize(text);
-  if (value === undefined)
-    return new RegExp(sizePattern).test(text)
-      ? 'is too large'
-      : 'is not a size, write 512B, 16KB, 10MB or 1GB';
+  if (value === undefined) return 'is too large';
   return value === 0 ? 'must be more than nothing' : undefined;
 }
 

@@ -56,16 +56,21 @@ function byLimit(one: RawQuota, other: RawQuota): number {
 }
 
 /** The units whose start can be chosen, with the anchor that fits and how it is written. */
-const starts = {
+const starts: Readonly<Partial<Record<RawQuota['per'], Start>>> = {
   day: { kind: undefined, cure: 'a day starts at a time, write at: "06:00"' },
   week: { kind: 'weekday', cure: 'a week starts on a weekday such as monday' },
   month: { kind: 'day', cure: 'a month starts on a day such as 15' },
   year: { kind: 'month-day', cure: 'a year starts on a month and day such as 04-01' },
-} as const satisfies Partial<Record<RawQuota['per'], { kind: Anchor['kind'] | undefined; cure: string }>>;
+};
+
+interface Start {
+  readonly kind: Anchor['kind'] | undefined;
+  readonly cure: string;
+}
 
 function checkStart(quota: RawQuota, report: Report): void {
   const { per, anchor, at, timezone } = quota;
-  const start = per in starts ? starts[per as keyof typeof starts] : undefined;
+  const start = starts[per];
   const unit = per === 'hour' ? 'an hour' : `a ${per}`;
   if (per === 'lifetime' && timezone !== undefined)
     report.problem(quota, 'timezone', 'has no meaning for a lifetime, which never starts again');

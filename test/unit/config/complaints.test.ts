@@ -1484,6 +1484,14 @@ test('a hundred mistakes are told, and of more how many there are', (t) => {
   assert.deepEqual(complaints(t, least + wrong.join('')).slice(100), ['… and 2 more']);
 });
 
+test('what has neither a secret nor a hash shares none with another', (t) => {
+  const tokens = 'tokens: [{ name: a, role: read }, { name: b, role: read }]';
+  assert.deepEqual(complaints(t, `${least}admin: { ${tokens} }\n`), [
+    '3:19: admin.tokens[0]: needs a token or a hash',
+    '3:44: admin.tokens[1]: needs a token or a hash',
+  ]);
+});
+
 test('authorities are refused with one among them that is none', (t) => {
   const { cert } = makeCertificate(t, ['DNS:localhost']);
   const said = (ca: string) =>
@@ -1579,8 +1587,9 @@ test('what rules between fields say shows nothing from the environment', (t) => 
     keys('{ id: a, plan: "${PLAN}", secret: sixteen-letters. }') + 'store: "rediss://h?ca=/${SECRET}"\n';
   const form = upload('files: { f: { types: [audio/wav], extensions: ["${SECRET}"] } }');
   const env = { SECRET: 'gif', PLAN: 'freed' };
-  const said = [...complaints(t, text, env), ...complaints(t, routes(form), env)];
-  assert.equal(said.length, 3);
+  const overlapping = routes('{ path: "/${SECRET}/:a", methods: [GET] }', '{ path: /:b/x, methods: [GET] }');
+  const said = [text, routes(form), overlapping].flatMap((each) => complaints(t, each, env));
+  assert.equal(said.length, 6);
   assert.doesNotMatch(said.join(), /gif|freed|did you mean/);
 });
 
