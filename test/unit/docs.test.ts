@@ -117,6 +117,22 @@ test('the lines that operations.md says are logged are logged', () => {
   assert.deepEqual(missing, []);
 });
 
+test('operations.md says what to do about every reason for which Redis is away', () => {
+  const told = rowsOf('reason', read('docs/operations.md'))
+    .map(([reasons]) => reasons)
+    .join();
+  const entries = read('src/stores/redis/failures.ts').matchAll(
+    /code: '([^']+)',\s+means:\s+'([^'(]+?)(?: what it needs)? ?['(]/g,
+  );
+  // These are answered by asking otherwise, and are no reason.
+  const asked = [...entries].filter(([, code = '']) => !['NOSCRIPT', 'CROSSSLOT'].includes(code));
+  assert.ok(asked.length > 15);
+  assert.deepEqual(
+    asked.map(([, , means = '']) => means).filter((means) => !told.includes(means)),
+    [],
+  );
+});
+
 test('operations.md names only metrics that exist', () => {
   const real = rowsOf('metric').map(([name]) => bare(name));
   const told = read('docs/operations.md').match(/gatehouse_\w+/g) ?? [];
