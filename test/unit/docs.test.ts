@@ -211,6 +211,19 @@ test('the README names the commands that ask before they do it, and no other', a
   assert.deepEqual(told.toSorted(), real.toSorted());
 });
 
+test('the commands that the README shows for keys work one after the other', async (t) => {
+  const [, config = ''] = /```yaml\n(# yaml-language-server[^]*?)```/.exec(readme) ?? [];
+  const [, block = ''] = /^alias gatehouse=.*\n([^]*?)^```/m.exec(readme) ?? [];
+  const file = join(tempFolder(t), 'gateway.yaml');
+  writeFileSync(file, `${config.replace('${ACME_KEY}', 'k'.repeat(32))}\nstore: 'sqlite:${file}.db'\n`);
+  const commands = [...block.matchAll(/^gatehouse (keys (?!import)[^#\n]*)/gm)];
+  assert.ok(commands.length > 3);
+  for (const [, words = ''] of commands) {
+    const { code, stderr } = await commandHere([...words.trim().split(/ +/), '--config', file]);
+    assert.equal(code, 0, `${words}: ${stderr}`);
+  }
+});
+
 test('the documents say how long the audit log is', () => {
   const [days, entries] = [auditKeptMs / 86_400_000, auditEntriesMax.toLocaleString('en')];
   for (const page of ['README.md', 'docs/operations.md']) {
