@@ -29,7 +29,7 @@ export const auth = {
     },
     graceOnOutage: {
       description:
-        'While the store is down: how long a key that it vouched for keeps working, which is never less than cacheFor. Each process knows only the keys that it has looked up itself. With 0s for both every key is refused with 500 at once.',
+        'While the store is down: how long a key that it vouched for keeps working, which is never less than cacheFor. Each process knows only the keys that it has looked up itself. With 0s for both every such key is refused with 500 at once. Keys in this file need no store.',
       type: 'string',
       format: 'duration-or-zero',
       default: '15m',

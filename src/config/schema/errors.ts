@@ -13,7 +13,7 @@ export const errors = {
     type: 'object',
     additionalProperties: false,
     properties: {
-      status: { description: 'HTTP status.', type: 'integer', minimum: 400, maximum: 599 },
+      status: { description: 'HTTP status, from 400 to 599.', type: 'integer', minimum: 400, maximum: 599 },
       message: {
         description: 'The `error` field of the answer. It replaces every sentence of this refusal.',
         type: 'string',
