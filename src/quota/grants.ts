@@ -1,4 +1,4 @@
-import { costMax, type Charge } from '../config/plan-rule.ts';
+import type { Charge } from '../config/plan-rule.ts';
 import type { Clock } from '../waiting/clock.ts';
 import { writeLimitHeaders, type RateReading } from './answer-headers.ts';
 import type { Place } from './concurrency.ts';
@@ -79,7 +79,7 @@ export class Grant {
 
   /** The upstream has said what the request cost. */
   correctCost(units: number): void {
-    this.#cost = Math.min(units, costMax);
+    this.#cost = units;
   }
 
   /** Charges the units or gives them back. Only the first call counts. */

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { UpstreamConfig } from '../config/config.ts';
+import { costMax } from '../config/plan-rule.ts';
 import { Refusal } from '../refusals.ts';
 import { Countdown } from '../waiting/countdown.ts';
 import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
@@ -310,10 +311,7 @@ export class Relay implements AnswerListener, Guest {
 /** A larger body is worth a write of its own. */
 const heldBytesMax = 16 * 1024;
 
-/** Far above anything that is charged, so that a number of any length can be calculated with. */
-const unitsMax = 1e15;
-
-/** Anything but plain digits is no cost: an upstream may be hostile too. */
+/** Anything but plain digits is no cost: an upstream may be hostile too. Capped here, the log tells what is charged. */
 function readUnits(text: string | undefined): number | undefined {
-  return text !== undefined && /^[ \t]*\d+[ \t]*$/.test(text) ? Math.min(Number(text), unitsMax) : undefined;
+  return text !== undefined && /^[ \t]*\d+[ \t]*$/.test(text) ? Math.min(Number(text), costMax) : undefined;
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer, type ServerResponse } from 'node:http';
 import { test, type TestContext } from 'node:test';
+import { costMax } from '../../../src/config/plan-rule.ts';
 import { type AnswerSource, Relay } from '../../../src/upstream/relay.ts';
 import { Seats } from '../../../src/upstream/seats.ts';
 import { whenAllIsRead } from '../../../src/waiting/when-all-is-read.ts';
@@ -91,7 +92,8 @@ const costs: readonly [string, string, number | undefined][] = [
   ['digits', '3', 3],
   ['digits with spaces around them', ' \t3 ', 3],
   ['no units', '0', 0],
-  ['far too many units', '9'.repeat(400), 1e15],
+  ['more units than any request may cost', '1000001', costMax],
+  ['far too many units', '9'.repeat(400), costMax],
   ['a fraction', '1.5', undefined],
   ['a negative number', '-1', undefined],
   ['a number of another notation', '1e3', undefined],
