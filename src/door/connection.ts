@@ -40,6 +40,10 @@ export class Connection {
     return this.#inFlight.length > 0;
   }
 
+  isIdleSince(moment: number): boolean {
+    return !this.isBusy && this.#idleSince <= moment;
+  }
+
   /** Whether its end is settled: requests after that are not begun, so the client can safely send them again. */
   get isEnding(): boolean {
     return this.#socket.writableEnded || this.#inFlight.at(-1)?.shouldKeepAlive === false;
@@ -96,7 +100,11 @@ export class Connection {
     const end = (): void => endReadably(this.#socket);
     // Node calls this after the last answer, and what the client still sends would turn it into a reset.
     this.#socket.destroySoon = end;
-    this.#endAfterAnswers(end);
+    if (this.sayLast()) return true;
+    // The last answer has promised to keep the connection, or there is none.
+    this.#inFlight.at(-1)?.once('close', () => {
+      if (!this.isBusy) end();
+    });
     return true;
   }
 
@@ -105,23 +113,10 @@ export class Connection {
     this.#inFlight[0]?.emit('drain');
   }
 
-  /** Ends it with the last answer under way, even if that has already promised to keep it. */
-  end(): void {
-    this.#endAfterAnswers(() => this.#socket.end());
-  }
-
   /**
-   * Only the last answer says so: Node ends the connection after the first that does, and the others would be lost. One whose
-   * head is out has already promised to keep the connection, so the connection is ended after it.
+   * Makes the last answer under way say that the connection ends after it; false when there is none, or its head is out. Only the
+   * last: Node ends the connection after the first that says so, and the others would be lost.
    */
-  #endAfterAnswers(end: () => void): void {
-    if (this.sayLast()) return;
-    this.#inFlight.at(-1)?.once('close', () => {
-      if (!this.isBusy) end();
-    });
-  }
-
-  /** Makes the last answer under way say that the connection ends after it; false when there is none, or its head is out. */
   sayLast(): boolean {
     const last = this.#inFlight.at(-1);
     if (last?.headersSent !== false) return false;

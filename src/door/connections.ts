@@ -93,25 +93,29 @@ export class Connections {
     for (const connection of this.#open.values()) connection.sayLast();
   }
 
-  /** From now on every connection ends with its last answer under way. */
+  /** From now on idle connections are ended, once nothing can be on its way on them any more. */
   drain(): void {
-    this.#endsEach = true;
+    this.endEach();
     this.#drainingSince = performance.now();
-    for (const connection of this.#open.values()) connection.end();
   }
 
   /**
-   * Has the server end the connections on which nothing is under way: whether a head has begun, only it knows. But to Node a
-   * connection is idle as soon as the last piece of its answer is written, with all that a slow reader has yet to take. So those
-   * with an answer under way cannot be destroyed while it looks.
+   * Has the server end the connections on which nothing has been under way for that long of the drain: whether a head has begun,
+   * only it knows. But to Node a connection is idle as soon as the last piece of its answer is written, with all that a slow reader
+   * has yet to take. So the others cannot be destroyed while it looks.
    */
-  endIdle(server: Pick<Server, 'closeIdleConnections'>): void {
-    const busy = [...this.#open].filter(([, connection]) => connection.isBusy).map(([socket]) => socket);
-    for (const socket of busy) socket.destroy = () => socket;
+  endIdle(server: Pick<Server, 'closeIdleConnections'>, idleMs: number): void {
+    const since = performance.now() - idleMs;
+    if (this.#drainingSince === undefined || this.#drainingSince > since) return;
+    const others = [...this.#open]
+      .filter(([, connection]) => !connection.isIdleSince(since))
+      .map(([socket]) => socket);
+    if (others.length === this.#open.size) return;
+    for (const socket of others) socket.destroy = () => socket;
     try {
       server.closeIdleConnections();
     } finally {
-      for (const socket of busy) Reflect.deleteProperty(socket, 'destroy');
+      for (const socket of others) Reflect.deleteProperty(socket, 'destroy');
     }
   }
 

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Address, Limits } from '../config/config.ts';
 import { Refusal } from '../refusals.ts';
-import { afterReading, whenAllIsRead } from '../waiting/when-all-is-read.ts';
+import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
 import { http } from '../wire/http.ts';
 import { endBehindUpgrade } from '../wire/ignored-upgrade.ts';
 import { endReadably } from '../wire/linger.ts';
@@ -30,8 +30,10 @@ export interface ListenerOptions extends UnreadableOptions {
 
 /** How often Node looks for headers that are too slow, and we for readers that are and for what idle connections keep. */
 const lookEveryMs = 1000;
-/** So long a drain leaves kept connections open: a request may be on its way on them, from wherever its client is. */
+/** So long a drain leaves idle connections open: a request may be on its way on them, from wherever its client is. */
 const onTheWayMs = 250;
+/** How often a drain looks for connections that have been idle for so long. */
+const lookForIdleEveryMs = 50;
 
 /**
  * Opens the public port. Whatever Node would answer, or let through, without asking us (`Expect`, `Upgrade`, `CONNECT`,
@@ -56,12 +58,12 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
       const hardStop = setInterval(() => connections.cut(), timeoutMs);
       // Where turns are slow somebody comes in each: taken for longer, the last ones would be cut as soon as they are in.
       await acceptors.takeWaiting(timeoutMs / 4);
-      // Not earlier: a connection that was taken a moment ago is idle until its request is read.
-      const stopWaiting = afterReading(onTheWayMs, () => connections.endIdle(server));
+      const endIdle = setInterval(
+        () => whenAllIsRead(() => connections.endIdle(server, onTheWayMs)),
+        lookForIdleEveryMs,
+      );
       await acceptors.close();
-      clearInterval(hardStop);
-      stopWaiting();
-      clearInterval(timer);
+      for (const each of [hardStop, endIdle, timer]) clearInterval(each);
       await connections.gone();
     },
   };

@@ -35,7 +35,7 @@ test('a connection that is to end behind an answer under way answers what came b
   const { client, connection, ask } = await openConnection(t);
   const first = await ask();
   first.write('first');
-  connection.end();
+  connection.giveUp();
   const second = await ask();
   first.end();
   await client.responses(1);
@@ -104,7 +104,7 @@ test('the end of a connection is settled by the last answer under way, and when 
   assert.ok(connection.isEnding);
   last.shouldKeepAlive = true;
   last.flushHeaders();
-  connection.end();
+  connection.giveUp();
   assert.ok(!connection.isEnding, 'the last answer has promised to keep it');
   for (const answer of [first, last]) answer.end();
   await until(() => connection.inFlight === 0);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
@@ -146,9 +146,14 @@ test('an idle connection does not keep the request that was answered on it', asy
   assert.equal(client.closed, false);
 });
 
-test('who asks once more on a kept connection while it closes is answered, and who asks nothing more is let go', async (t) => {
+test('who asks once more on a kept connection while it closes, or behind an answer that had begun before, is answered, and who asks nothing more is let go', async (t) => {
+  const begun: ServerResponse[] = [];
   const { port, listener } = await listenWith(t, {
-    answer: (_, res) => res.end('answered'),
+    answer: ({ url }, res) => {
+      if (url !== '/begun') return res.end('answered');
+      begun.push(res.writeHead(200, { 'Content-Length': 8 }));
+      return res.write('answ');
+    },
     onUnreadable: ({ cause }) => assert.fail(String(cause)),
   });
   const [asking, silent] = [await openRaw(t, port), await openRaw(t, port)];
@@ -156,13 +161,24 @@ test('who asks once more on a kept connection while it closes is answered, and w
     client.write(requestBytes('GET /'));
     assert.equal((await client.responses(1))[0]?.headers['connection'], 'keep-alive');
   }
+  const [askingLate, silentLate] = [await openRaw(t, port), await openRaw(t, port)];
+  for (const client of [askingLate, silentLate]) {
+    client.write(requestBytes('GET /begun'));
+    await client.receivedUntil((received) => received.includes('answ'));
+  }
 
   const gone = listener.close(minute);
   await until(() => refuses(port));
   asking.write(requestBytes('GET /'));
-  const [, last] = await asking.responses(2);
-  assert.deepEqual([last?.text, last?.headers['connection']], ['answered', 'close']);
   await silent.receivedUntilClose();
+  for (const res of begun) res.end('ered');
+  await askingLate.responses(1);
+  askingLate.write(requestBytes('GET /'));
+  for (const client of [asking, askingLate]) {
+    const [, last] = await client.responses(2);
+    assert.deepEqual([last?.text, last?.headers['connection']], ['answered', 'close']);
+  }
+  await silentLate.receivedUntilClose();
   await gone;
 });
 
