@@ -397,7 +397,7 @@ test('the command line leads a key through its life, and shows each secret once'
       [
         1,
         '0 lines: 0 added, 0 updated, 0 skipped, 0 refused\n',
-        'gatehouse: line 1 must name the columns, and one of its names is not known, did you mean "name"?\n',
+        'gatehouse: line 1 must name the columns, and the name of column 2 is not known, did you mean "name"?\n',
       ],
       [
         1,

@@ -84,12 +84,15 @@ type Column = keyof typeof columns;
 function createCsvReader(heading: string): Reader {
   const names = splitCells(heading);
   const known = Object.keys(columns);
-  const unknown = names.find((name) => !known.includes(name));
+  const unknownAt = names.findIndex((name) => !known.includes(name));
+  const unknown = names[unknownAt];
   if (unknown !== undefined) {
     // A file without a heading has a key in its first line, so its content is not repeated.
     const cure = suggest(/^[A-Za-z_]{1,16}$/.test(unknown) ? unknown : '', known);
     const separators = /[;\t]/.test(unknown) ? '; columns are separated by commas' : '';
-    throw malformed(`must name the columns, and one of its names is not known${cure}${separators}`);
+    throw malformed(
+      `must name the columns, and the name of column ${unknownAt + 1} is not known${cure}${separators}`,
+    );
   }
   if (new Set(names).size < names.length) throw malformed('names a column twice');
   return function readRow(record) {

@@ -228,7 +228,7 @@ test('a file without a heading is refused, and the key in its place is not shown
       error.message.startsWith('line 1 must name the columns') &&
       !/sk-my/.test(error.message),
   );
-  await assert.rejects(read('secret,ownr\n'), /did you mean "owner"\?/);
+  await assert.rejects(read('secret,ownr\n'), /the name of column 2 is not known, did you mean "owner"\?/);
   await assert.rejects(read('\n\nsecret,secret\n'), /^BrokenFile: line 3 names a column twice$/);
   await assert.rejects(read('\uFEFF"secret,name\n'), /^BrokenFile: line 1 has a quote that is not closed$/);
 });
