@@ -119,8 +119,10 @@ export class Refusal extends Error {
 
 const noHeaders = Object.freeze({});
 
-/** The refusal of a request for which there is no room now, but may be in a moment. */
-export function overloaded(options: Pick<RefusalOptions, 'cause' | 'fault'> = {}): Refusal {
+/** The refusal of a request for which there is no room now, but may be in a moment. The log is told what is full. */
+export function overloaded(
+  options: { readonly detail: string } | Pick<RefusalOptions, 'cause' | 'fault'>,
+): Refusal {
   return new Refusal('overloaded', { ...options, headers: { 'Retry-After': '1' } });
 }
 

@@ -1,3 +1,4 @@
+import { overloaded, type Refusal } from '../refusals.ts';
 import type { BytesBody } from './body.ts';
 
 /** Bytes of request bodies that the process may still take into memory. */
@@ -17,6 +18,11 @@ export class BodyMemory {
   giveBack(bytes: number): void {
     this.#free += bytes;
   }
+}
+
+/** The refusal of a request whose body finds no memory. */
+export function noBodyMemory(): Refusal {
+  return overloaded({ detail: 'limits.bodyMemory is used up' });
 }
 
 /** A body whose bytes are in memory already. */

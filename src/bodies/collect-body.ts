@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { printSize } from '../config/units.ts';
-import { overloaded, Refusal } from '../refusals.ts';
+import { Refusal } from '../refusals.ts';
 import { afterReading } from '../waiting/when-all-is-read.ts';
 import { bodyBroken, breakBody, brokenBy } from '../wire/broken-body.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
 import type { Arrivals } from './arriving-body.ts';
-import type { BodyMemory } from './body-memory.ts';
+import { noBodyMemory, type BodyMemory } from './body-memory.ts';
 
 interface Collecting {
   readonly memory: BodyMemory;
@@ -61,7 +61,7 @@ function collect(req: IncomingMessage, sizeMax: number, { memory, arrivals }: Co
     function take(chunk: Buffer): void {
       const { length } = chunk;
       if (collected.length + length > sizeMax) return fail(tooLarge(sizeMax));
-      if (!memory.take(length)) return fail(overloaded());
+      if (!memory.take(length)) return fail(noBodyMemory());
       collected.takeOver(chunk);
       arrivals.bytesIn += length;
     }

@@ -208,8 +208,11 @@ function mayOverlap({ req }: ServerResponse): boolean {
 async function after(ahead: ServerResponse, res: ServerResponse): Promise<void> {
   await new Promise((resolve) => void ahead.once('close', resolve));
   if (res.destroyed) throw new Refusal('client_gone');
-  if (res.req.socket.writableEnded) throw overloaded(); // the answer that was ahead has ended the connection
+  if (res.req.socket.writableEnded) throw overloaded({ detail: endsAhead });
 }
+
+/** Why a request is not begun that came behind the last answer of its connection. */
+export const endsAhead = 'the answer ahead of it ends the connection';
 
 /** Node ends an idle connection a second after its time, and a head that began just before that up to a second after its own. */
 const nodeLatenessMs = 2000;

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Limits } from '../config/config.ts';
 import { overloaded } from '../refusals.ts';
-import { Connection } from './connection.ts';
+import { Connection, endsAhead } from './connection.ts';
 
 /**
  * The client connections and what is in flight on them. Node bounds none of it by itself: one socket that pipelines
@@ -68,18 +68,24 @@ export class Connections {
     const connection = this.#open.get(res.req.socket);
     if (this.#endsEach) res.shouldKeepAlive = false;
     if (connection === undefined) return ignore;
-    const crowded =
-      this.#inFlight >= this.#limits.inFlight || connection.inFlight >= this.#limits.inFlightPerConnection;
-    const isRefused = crowded || connection.isEnding;
+    const detail = this.#whyNot(connection);
     connection.enter(res);
     // Refusals that nobody reads pile up too. To stop reading would not do: nobody would hear the client leave.
     if (connection.inFlight >= this.#heldMax) connection.cutOff();
-    if (isRefused) {
+    if (detail !== undefined) {
       res.shouldKeepAlive = false;
-      throw overloaded();
+      throw overloaded({ detail });
     }
     this.#inFlight += 1;
     return this.#leave;
+  }
+
+  /** Why no further request of this connection may begin, if none may. */
+  #whyNot(connection: Connection): string | undefined {
+    const { inFlight, inFlightPerConnection } = this.#limits;
+    if (this.#inFlight >= inFlight) return 'limits.inFlight is reached';
+    if (connection.inFlight >= inFlightPerConnection) return 'limits.inFlightPerConnection is reached';
+    return connection.isEnding ? endsAhead : undefined;
   }
 
   /** What is known of the connection on this socket, while it is open. */

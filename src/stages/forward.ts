@@ -78,7 +78,7 @@ function openSwitch(
   const { socket } = res.req;
   if (socket.destroyed) throw new Refusal('client_gone');
   const client = sockets.enter(route.path, handshake.socketsMax, res);
-  if (client === undefined) throw overloaded();
+  if (client === undefined) throw overloaded({ detail: 'maxSockets of the route is reached' });
   return { client, handshake, putBack: holdBytes(socket) };
 }
 

@@ -1,10 +1,9 @@
 import type { ArrivingBody } from '../bodies/arriving-body.ts';
-import { inMemory, type BodyMemory } from '../bodies/body-memory.ts';
+import { inMemory, noBodyMemory, type BodyMemory } from '../bodies/body-memory.ts';
 import type { Body } from '../bodies/body.ts';
 import { tooLarge } from '../bodies/collect-body.ts';
 import { waitForFirst } from '../bodies/first-chunk.ts';
 import { bufferedBytesMax } from '../config/held-bytes.ts';
-import { overloaded } from '../refusals.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
 import { lettingGo } from '../wire/let-go.ts';
 
@@ -33,7 +32,7 @@ export async function readAny(arriving: ArrivingBody, order: AnyOrder): Promise<
         const beginning = new Beginning(collected.take(), chunk, memory);
         return await streamOnce({ arriving, beginning, chunks: joined(beginning, chunks) }, undefined);
       }
-      if (!memory.take(chunk.length)) throw overloaded();
+      if (!memory.take(chunk.length)) throw noBodyMemory();
       collected.takeOver(chunk);
     }
   } catch (error) {

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { readArriving, type Arrivals } from '../bodies/arriving-body.ts';
-import { inMemory, type BodyMemory } from '../bodies/body-memory.ts';
+import { inMemory, noBodyMemory, type BodyMemory } from '../bodies/body-memory.ts';
 import { noBody, type Body } from '../bodies/body.ts';
 import { collectBody, takeArrived, tooLarge } from '../bodies/collect-body.ts';
 import type { AnyBodyRule, BodyRule, JsonBodyRule, UploadBodyRule } from '../config/config.ts';
-import { overloaded, Refusal } from '../refusals.ts';
+import { Refusal } from '../refusals.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
 import type { Head } from './check-request.ts';
 import { readAny } from './read-any.ts';
@@ -105,7 +105,7 @@ async function readUploaded(
 ): Promise<Body> {
   requireUploadHead(head, upload);
   const held = heldBytesMax(upload, head.contentLength);
-  if (!rooms.memory.take(held)) throw overloaded();
+  if (!rooms.memory.take(held)) throw noBodyMemory();
   const giveBack = (): void => rooms.memory.giveBack(held);
   try {
     if (head.expectsContinue) res.writeContinue();

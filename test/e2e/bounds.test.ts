@@ -71,6 +71,16 @@ function pour(res: ServerResponse, bytes: number): void {
   more();
 }
 
+/** Fails unless the answer is the refusal for want of room, and the log names what is full. */
+async function assertFull(answer: RawResponse | undefined, full: string, at = gateway): Promise<void> {
+  assertRefused(answer, 'overloaded');
+  assert.equal(answer?.headers['retry-after'], '1');
+  const id = answer?.headers['x-request-id'];
+  const line = await until(() => at.logs().find(({ requestId }) => requestId === id));
+  assert.deepEqual(line['cause'], { type: 'Refusal', message: full, code: 'overloaded' });
+  assert.equal(line['level'], 'warn');
+}
+
 const keyed = `Host: gateway.test\r\napiKey: ${demoKey}\r\n`;
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\n${keyed}\r\n`;
 const upload = (headers: string, path = '/v1/upload'): string =>
@@ -123,8 +133,7 @@ test('who pipelines a few requests too many gets all answers up to the first tha
     answers.map(({ status }) => status),
     [...Array.from({ length: 10 }, () => 200), 503],
   );
-  assertRefused(answers.at(-1), 'overloaded');
-  assert.equal(answers.at(-1)?.headers['retry-after'], '1');
+  await assertFull(answers.at(-1), 'limits.inFlightPerConnection is reached');
   await nothingInFlight();
 });
 
@@ -228,8 +237,7 @@ test('more requests than the process may have in flight are refused with 503, an
   await Promise.all(Array.from({ length: 8 }, () => open(t, get('/v1/hold').repeat(5))));
   await until(() => held.length === 40);
   const [answer] = await door.send(get('/v1/alive'));
-  assertRefused(answer, 'overloaded');
-  assert.equal(answer?.headers['retry-after'], '1');
+  await assertFull(answer, 'limits.inFlight is reached');
   held.forEach((res) => res.end());
   await nothingInFlight();
   await door.stillServes();
@@ -583,6 +591,8 @@ test('small chunks cost no memory while their request waits for its turn', async
   assert.ok(grownBy < 30, `${grownBy} MB more`);
 });
 
+const memoryIsFull = 'limits.bodyMemory is used up';
+
 test('bodies take the memory they may and no more', async (t) => {
   const part = Buffer.alloc(1.9 * megabyte, 'x');
   const length = `Content-Length: ${2 * megabyte}\r\nContent-Type: application/json\r\n`;
@@ -592,7 +602,7 @@ test('bodies take the memory they may and no more', async (t) => {
   for (const raw of all) raw.write(part);
   const late = await until(() => all.find((raw) => raw.received().length > 0));
   const [answer] = await late.responses(1);
-  assertRefused(answer, 'overloaded');
+  await assertFull(answer, memoryIsFull);
   all.forEach((raw) => raw.socket.destroy());
   await nothingInFlight();
   const again = await open(
@@ -628,7 +638,7 @@ async function begin(t: Scene): Promise<RawSocket> {
 async function beginAlone(t: Scene): Promise<RawSocket> {
   const both = [await begin(t), await begin(t)] as const;
   const late = await until(() => both.find((raw) => raw.received().length > 0));
-  assertRefused((await late.responses(1))[0], 'overloaded');
+  await assertFull((await late.responses(1))[0], memoryIsFull, narrow.gateway);
   return both[0] === late ? both[1] : both[0];
 }
 
@@ -677,7 +687,7 @@ describe('a body that is taken as it comes holds memory while it arrives', () =>
     for (let i = 0; i < 2; i += 1) {
       const raw = await beginAlone(t);
       raw.write(chunk(10_000));
-      assertRefused((await (await begin(t)).responses(1))[0], 'overloaded');
+      await assertFull((await (await begin(t)).responses(1))[0], memoryIsFull, narrow.gateway);
       raw.socket.destroy();
       await until(async () => (await narrow.gateway.inFlight()) === 1);
     }
@@ -688,7 +698,7 @@ describe('a body that is taken as it comes holds memory while it arrives', () =>
     const leaveSeat = await holdSeat(t);
     const raw = await beginAlone(t);
     raw.write(chunk(10_000));
-    assertRefused((await (await begin(t)).responses(1))[0], 'overloaded');
+    await assertFull((await (await begin(t)).responses(1))[0], memoryIsFull, narrow.gateway);
     leaveSeat();
     await until(() => narrow.upstream.requests.at(-1)?.body.length === 70_000);
     const next = await beginAlone(t);

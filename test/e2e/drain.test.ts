@@ -22,6 +22,7 @@ const over = {
   routes: [{ path: '/v1/*', methods: ['GET', 'POST'], body: { any: {} } }],
   drain: { timeout: '800ms' },
 };
+const ahead = 'the answer ahead of it ends the connection';
 const get = (path: string): Buffer => requestBytes(`GET ${path}`, [['apiKey', demoKey]]);
 const readyz = async (adminUrl: string): Promise<number> => (await fetch(`${adminUrl}/readyz`)).status;
 
@@ -98,11 +99,11 @@ test('on SIGTERM readiness goes at once, the port and idle connections close, of
     .logs()
     .filter(({ path, status }) => status !== undefined && !others.includes(String(path)));
   assert.deepEqual(
-    lines.map(({ status, msg, refusal }) => [status, msg, refusal]),
+    lines.map(({ status, msg, refusal, cause }) => [status, msg, refusal, cause]),
     [
-      [200, 'answered', undefined],
-      [200, 'answered', undefined],
-      [503, 'refused', 'overloaded'],
+      [200, 'answered', undefined, undefined],
+      [200, 'answered', undefined, undefined],
+      [503, 'refused', 'overloaded', { type: 'Refusal', message: ahead, code: 'overloaded' }],
     ],
   );
   assert.equal(upstream.requests.length, 4);

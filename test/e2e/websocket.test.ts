@@ -337,13 +337,15 @@ test('the log tells an answer to an upgrade that breaks off from none', async (t
   assert.match(String((line['cause'] as { message?: unknown }).message), /aborted|the answer broke off/);
 });
 
-test('no more sockets are open than the route allows, and a closed one makes room', async (t) => {
+test('no more sockets are open than the route allows, of which the log tells, and a closed one makes room', async (t) => {
   const path = '/v1/one/live';
   const first = connect(t, gateway, path);
   await once(first, 'open');
   const second = connect(t, gateway, path);
   const [, response] = (await once(second, 'unexpected-response')) as [unknown, { statusCode: number }];
   assert.equal(response.statusCode, 503);
+  const line = await until(() => gateway.logs().find(({ refusal }) => refusal === 'overloaded'));
+  assert.equal((line['cause'] as { message?: unknown }).message, 'maxSockets of the route is reached');
   first.close();
   await once(first, 'close');
   const third = connect(t, gateway, path);
