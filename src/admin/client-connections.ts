@@ -1,5 +1,6 @@
 import type { RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { parseWhileOpen } from '../wire/parse-while-open.ts';
 import { answerUnreadable, type Conversation } from './answer-unreadable.ts';
 
 /** Callers need the open files too. */
@@ -32,11 +33,12 @@ export function leadRequests(server: Server, listener: RequestListener): void {
   function take(socket: Socket): void {
     if (conversations.size >= connectionsMax) end(findSpare() ?? socket);
     if (socket.destroyed) return;
+    parseWhileOpen(socket);
     conversations.set(socket, { unanswered: new Set(), latest: undefined });
     socket.once('close', () => conversations.delete(socket));
   }
 
-  /** Node hands on all the requests of one read, a thousand perhaps, and keeps each answer until the client takes it. */
+  /** Node keeps each answer until the client takes it. */
   const answer: RequestListener = (req, res) => {
     const { socket } = req;
     const conversation = conversations.get(socket);

@@ -7,6 +7,7 @@ import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
 import { http } from '../wire/http.ts';
 import { endBehindUpgrade } from '../wire/ignored-upgrade.ts';
 import { endReadably } from '../wire/linger.ts';
+import { parseWhileOpen } from '../wire/parse-while-open.ts';
 import { openAcceptors } from './acceptors.ts';
 import { answerClientError, answerOverdue, report, type UnreadableOptions } from './unreadable.ts';
 
@@ -43,6 +44,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const { address, sharesPort, connections } = options;
   const server = createServer(options);
   server.on('connection', (socket: Socket) => {
+    parseWhileOpen(socket);
     if (connections.hasRoom) connections.opened(socket);
     else connections.refuse(socket);
   });
@@ -91,13 +93,11 @@ function createServer({ limits, messageClasses }: ListenerOptions): Server {
 /** Leads all that Node reads on the port to the handler, and what it cannot read to an answer of ours. */
 function leadToHandler(server: Server, options: ListenerOptions): void {
   const { handle } = options;
-  // Node hands on all the requests of one read, thousands perhaps, also when the connection was destroyed at the first.
-  const handleLive: Handle = (req, res) => {
-    if (req.socket.destroyed) return;
+  const handleRequest: Handle = (req, res) => {
     endBehindUpgrade(req, res);
     handle(req, res);
   };
-  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, handleLive);
+  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, handleRequest);
   const handleRaw = (req: IncomingMessage, socket: Duplex, ahead: Buffer): void => {
     // What the client sent ahead of the answer waits in the socket, to be passed on after a 101 or never.
     if (ahead.length > 0) socket.unshift(ahead);

@@ -11,6 +11,7 @@ import { listen, type Listener } from '../../../src/door/listener.ts';
 import { createWording } from '../../../src/refusals.ts';
 import { Visit } from '../../../src/visit.ts';
 import { collectGarbage, memoryUsed } from '../../helpers/collect-garbage.ts';
+import { countRequests } from '../../helpers/count-requests.ts';
 import { holdUp } from '../../helpers/hold-up.ts';
 import { until } from '../../helpers/poll.ts';
 import { exchange, openRaw, requestBytes } from '../../helpers/raw-socket.ts';
@@ -303,4 +304,16 @@ test('the end of an answer that its reader has not taken yet is no idle connecti
   const [answer] = await slow.responses(1);
   assert.deepEqual([answer?.complete, answer?.text.length], [true, big]);
   await closed;
+});
+
+test('nothing is made of the requests that came with the one that ends their connection', async (t) => {
+  const made = countRequests(t);
+  const { port } = await listenWith(t, {
+    answer: ({ socket }) => socket.destroy(),
+    onUnreadable: ({ refusal }) => assert.fail(refusal),
+  });
+  const raw = await openRaw(t, port);
+  raw.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(1000));
+  await until(() => raw.closed);
+  assert.equal(made(), 1);
 });
