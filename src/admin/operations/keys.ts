@@ -22,7 +22,8 @@ export const keyOperations: readonly Operation[] = [
       owner: { description: 'Only those of this owner.', type: 'string', maxLength: 200 },
       name: { description: 'Only those whose name begins so.', type: 'string', maxLength: 200 },
       label: {
-        description: '`name` or `name=value`: only those with this label. It can be repeated.',
+        description:
+          '`name` or `name=value`: only those with this label, or with all of them if it is repeated.',
         type: 'array',
         maxItems: 32,
         items: { type: 'string', maxLength: 300 },

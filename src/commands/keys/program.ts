@@ -93,7 +93,7 @@ function addReads(add: Add): void {
     .option('--plan <plan>', 'only those of this plan')
     .option('--owner <owner>', 'only those of this owner')
     .option('--name <text>', 'only those whose name begins so')
-    .option('--label <name[=value]>', 'only those with this label; can be repeated', collect)
+    .option('--label <name[=value]>', 'only those with this label; with all of them if repeated', collect)
     .addOption(new Option('--enabled', 'only those that are enabled').conflicts('disabled'))
     .option('--disabled', 'only those that are disabled')
     .option('--revoked', 'those that were revoked, and only them')
