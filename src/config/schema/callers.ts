@@ -36,7 +36,7 @@ export const auth = {
     },
     prefix: {
       description:
-        'Begins every key that is made here, as in gh_…, so that people and secret scanners know it. One that is mistyped is refused without asking the store. Keys from elsewhere may begin with it too.',
+        'Begins every key that is made here, as in gh_…, so that people and secret scanners know it. One that is mistyped is refused without asking the store. Keys from elsewhere may begin with it too, unless they look like one of these with a mistake.',
       type: 'string',
       format: 'key-prefix',
       default: 'gh',
