@@ -24,6 +24,8 @@ export interface QuotaRefusal {
   readonly newWarnings: readonly QuotaReading[];
   /** For the log: the outage that caused `quota_unavailable`. */
   readonly cause: unknown;
+  /** For the log: which quotas are exhausted, since by the time that somebody looks they may have started again. */
+  readonly detail: string | undefined;
 }
 
 export type Decision = Grant | QuotaRefusal;
@@ -155,8 +157,17 @@ export class Quotas {
     const wait = inVain ? undefined : Math.max(1, forUnits, draft.rate?.nextInSeconds ?? 0);
     const readings = { quotas, rate: draft.rate, concurrency: draft.place?.reading };
     const refusal = refuse('quota_exhausted', wait, writeLimitHeaders(readings));
-    return { ...refusal, newWarnings: warnings.findNew(lease, quotas) };
+    return {
+      ...refusal,
+      newWarnings: warnings.findNew(lease, quotas),
+      detail: tellShort(quotas, draft.request.cost),
+    };
   }
+}
+
+function tellShort(quotas: readonly QuotaReading[], cost: number): string | undefined {
+  const short = quotas.filter(({ remaining }) => remaining < cost).map(({ name }) => name);
+  return short.length === 0 ? undefined : `too little is left of ${short.join(', ')}`;
 }
 
 function keepPlace(draft: Draft, place: Place | Full): QuotaRefusal | undefined {
@@ -195,5 +206,5 @@ function refuse(
   headers: Record<string, string>,
 ): QuotaRefusal {
   if (retryAfterSeconds !== undefined) headers['Retry-After'] = String(retryAfterSeconds);
-  return { kind: 'refusal', code, headers, newWarnings: [], cause: undefined };
+  return { kind: 'refusal', code, headers, newWarnings: [], cause: undefined, detail: undefined };
 }

@@ -74,8 +74,8 @@ function judge(decision: Decision, caller: Caller, by: Admission): Grant {
     by.count(plan, decision.owed ? 'owed' : 'granted');
     return decision;
   }
-  const { code, headers, newWarnings, cause } = decision;
+  const { code, headers, newWarnings, cause, detail } = decision;
   by.count(plan, code);
   for (const quota of newWarnings) by.warn(caller, quota);
-  throw new Refusal(code, { headers, cause });
+  throw new Refusal(code, { headers, cause, detail });
 }

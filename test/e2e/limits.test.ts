@@ -107,7 +107,7 @@ async function isLongBeforeMidnight(hoursAhead = 0): Promise<void> {
   await until(() => leftOfDay(hoursAhead) > 30);
 }
 
-test('answers and refusals tell of every limit in the syntax of the draft', async () => {
+test('answers and refusals tell of every limit in the syntax of the draft, and the log which quota is exhausted', async () => {
   await isLongBeforeMidnight();
   const before = leftOfDay();
   const answers: Answer[] = [];
@@ -131,6 +131,11 @@ test('answers and refusals tell of every limit in the syntax of the draft', asyn
   assert.equal(refused.text, '{"error":"Quota exceeded"}');
   assert.match(String(refused.headers['ratelimit']), /^"daily";r=0;t=\d+/);
   assert.ok(isUntilMidnight(refused.headers['retry-after']));
+  const line = await until(() =>
+    gateway.logs().find(({ keyId, status }) => keyId === 'told' && status === 429),
+  );
+  const cause = { type: 'Refusal', message: 'too little is left of daily', code: 'quota_exhausted' };
+  assert.deepEqual([line['level'], line['cause']], ['info', cause]);
 });
 
 test('an answer that took long tells what is left when it comes', async (t) => {
