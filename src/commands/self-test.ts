@@ -11,6 +11,7 @@ import { foundOf, type FoundKey } from '../keys/found-key.ts';
 import { createKeyFormat, withholdSecrets } from '../keys/key-format.ts';
 import type { Quotas } from '../quota/quotas.ts';
 import { createWording } from '../refusals.ts';
+import { createKeyRefusals } from '../stages/authenticate.ts';
 import { createRouteTable } from '../stages/find-route.ts';
 import type { createLogger, Logger } from '../telemetry/log.ts';
 import { createGatewayMetrics } from '../telemetry/metrics.ts';
@@ -95,6 +96,7 @@ async function send(canary: string, { find, status }: Way, logger: Logger): Prom
       noteUse: () => undefined,
       noteFailure: () => undefined,
       now: Date.now,
+      refusals: createKeyRefusals('ApiKey'),
     },
     routes: createRouteTable([]),
     usage: { path: undefined, plans: new Map(), quotas: unreached },

@@ -4,7 +4,8 @@ import { createFailedKeys, type FailedKeys } from '../keys/failed-keys.ts';
 import { createKeyFormat } from '../keys/key-format.ts';
 import { createKeyring, type KeyringRules } from '../keys/keyring.ts';
 import { createUseNotes } from '../keys/use-notes.ts';
-import type { KeyCheck } from '../stages/authenticate.ts';
+import { createKeyRefusals, type KeyCheck } from '../stages/authenticate.ts';
+import { maySayBearer } from '../stages/check-request.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { HoldUps } from '../waiting/hold-ups.ts';
@@ -50,6 +51,7 @@ export function openKeyChecks({ store, countFailure, logger }: KeyCheckParts): K
           return tooMany;
         },
         now: Date.now,
+        refusals: createKeyRefusals(maySayBearer(rules.auth.header.toLowerCase()) ? 'Bearer' : 'ApiKey'),
       };
     },
     async close() {

@@ -16,6 +16,7 @@ export interface KeyCheck {
   /** Counts a key that is not valid against the client; says for how long it has tried too often, if it has. */
   readonly noteFailure: (client: string) => { readonly retryInSeconds: number } | undefined;
   readonly now: () => number;
+  readonly refusals: KeyRefusals;
 }
 
 /** Why a key is not let in, in the words of `keys verify`, which cannot be given two keys at once. */
@@ -29,11 +30,20 @@ interface Visitor {
   refusedKeyId: string | undefined;
 }
 
-const challenge = Object.freeze({ 'WWW-Authenticate': 'ApiKey realm="gatehouse"' });
-
 /** Nothing of a request is in them, so each is made once: an error that is made anew was a tenth of what a refusal costs. */
-const keyMissing = new Refusal('key_missing', { headers: challenge });
-const keyInvalid = new Refusal('key_invalid', { headers: challenge });
+export interface KeyRefusals {
+  readonly missing: Refusal;
+  readonly invalid: Refusal;
+}
+
+/** The refusals of a gateway that is to be shown its keys under this scheme. */
+export function createKeyRefusals(scheme: 'ApiKey' | 'Bearer'): KeyRefusals {
+  const headers = Object.freeze({ 'WWW-Authenticate': `${scheme} realm="gatehouse"` });
+  return {
+    missing: new Refusal('key_missing', { headers }),
+    invalid: new Refusal('key_invalid', { headers }),
+  };
+}
 
 /**
  * Head → Caller. 401 429 500.
@@ -43,7 +53,7 @@ const keyInvalid = new Refusal('key_invalid', { headers: challenge });
  */
 export function authenticate(head: Head, visitor: Visitor, by: KeyCheck): Caller | Promise<Caller> {
   if (head.key === undefined || (head.keyCount === 1 && head.key === '')) {
-    throw keyMissing;
+    throw by.refusals.missing;
   }
   const found = head.keyCount === 1 ? by.finder.find(head.key) : 'given_twice';
   return found instanceof Promise ? waitFor(found, visitor, by) : welcome(found, visitor, by);
@@ -83,6 +93,6 @@ function welcome(
 function refuse(why: WhyNotLetIn, visitor: Visitor, by: KeyCheck): Refusal {
   visitor.keyProblem = why;
   const tooMany = by.noteFailure(visitor.origin.client);
-  if (tooMany === undefined) return keyInvalid;
+  if (tooMany === undefined) return by.refusals.invalid;
   return new Refusal('too_many_failures', { headers: { 'Retry-After': String(tooMany.retryInSeconds) } });
 }

@@ -89,12 +89,14 @@ function readHeaders(rawHeaders: readonly string[], keyHeader: string): RawHead 
   return head;
 }
 
-/** The one header in which a key may follow the name of a scheme (RFC 9110 §11.4). */
-const schemed = 'authorization';
+/** Whether a key may follow the name of a scheme in this header (RFC 9110 §11.4), whose name is in lower case. */
+export function maySayBearer(keyHeader: string): boolean {
+  return keyHeader === 'authorization';
+}
 
 /** The key in the value of the key header, whose name is in lower case. */
 export function keyIn(keyHeader: string, value: string): string {
-  return keyHeader === schemed ? value.replace(/^bearer(?: +|$)/i, '') : value;
+  return maySayBearer(keyHeader) ? value.replace(/^bearer(?: +|$)/i, '') : value;
 }
 
 function note(head: RawHead, name: string, value: string): void {

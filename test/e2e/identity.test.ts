@@ -96,7 +96,7 @@ test('the upstream sees exactly what passes, and who calls, in this order', asyn
   assert.equal(request.body.toString(), 'hello');
 });
 
-test('a key in Authorization is taken with and without Bearer, and both stay here and out of the log', async (t) => {
+test('a key in Authorization is taken with and without Bearer, of which refusals tell, and both stay here and out of the log', async (t) => {
   const gateway = await startGateway(
     t,
     { routes, auth: { header: 'Authorization' }, log: { level: 'trace', format: 'json' } },
@@ -104,13 +104,14 @@ test('a key in Authorization is taken with and without Bearer, and both stay her
   );
   for (const value of [`Bearer ${demoKey}`, `BEARER ${demoKey}`, demoKey, `Basic ${demoKey}`, 'Bearer']) {
     const before = upstream.requests.length;
-    const { status, body } = await exchange(
+    const { status, body, headers } = await exchange(
       t,
       gateway.port,
       requestBytes('GET /v1/x', [['authorization', value]]),
     );
     if (value === 'Bearer') assert.match(body.toString(), /API key is required/);
     assert.equal(status, value.startsWith('Basic') || value === 'Bearer' ? 401 : 200);
+    assert.equal(headers['www-authenticate'], status === 401 ? 'Bearer realm="gatehouse"' : undefined);
     const request = upstream.requests[before];
     assert.equal(request?.headers['authorization'], undefined);
     assert.equal(request !== undefined, status === 200);
