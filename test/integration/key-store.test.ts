@@ -224,6 +224,19 @@ function keyRules(address: StoreKind['address']): void {
     assert.ok(heard.every(({ kind }) => kind !== 'missed'));
   });
 
+  test('the process that makes a change hears of it at once', async (t) => {
+    const keys = await open(t, address(t));
+    const heard: KeyEvent[] = [];
+    t.mock.timers.enable({ apis: ['setInterval'] }); // nothing is read by the clock
+    t.after(keys.watch((event) => heard.push(event)));
+    await until(() => heard.length > 0);
+    heard.length = 0;
+    const key = await create(keys, aKey());
+    await until(() => heard.some(({ kind }) => kind === 'added'));
+    await change(keys, key, { enabled: false });
+    await until(() => heard.some((event) => event.kind === 'changed' && event.keyId === key.id));
+  });
+
   test('whoever comes back after thousands of changes hears of all of them by one look', async (t) => {
     const at = address(t);
     const keys = await open(t, at);
@@ -243,10 +256,11 @@ function keyRules(address: StoreKind['address']): void {
 
   test('a feed that has lost what it held says that changes were missed', async (t) => {
     const at = address(t);
-    const writer = await open(t, at);
+    const [writer, reader] = [await open(t, at), await open(t, at)];
     const heard: KeyEvent[] = [];
     for (let round = 0; round < 3; round += 1) await create(writer, aKey());
-    t.after(writer.watch((event) => heard.push(event)));
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    t.after(reader.watch((event) => heard.push(event)));
     await until(() => heard.length > 0);
     heard.length = 0;
     await create(writer, aKey());
@@ -256,6 +270,7 @@ function keyRules(address: StoreKind['address']): void {
     const from = Date.now();
     await until(() => Date.now() > from + 1);
     await create(writer, aKey());
+    t.mock.timers.tick(400);
     await until(() => heard.some(({ kind }) => kind === 'missed'));
   });
 }

@@ -63,22 +63,34 @@ export function openSqlite(path: string, options: StoreOptions = {}): Store {
   };
 }
 
-/** Several times within the second in which a change must be seen; each look costs some ten microseconds. */
+/** Several times within the second in which a change of another process must be seen; each look costs some ten microseconds. */
 const pollMs = 200;
 /** Adding some hundred keys, or noting their use, writes as many pages as this many other calls. */
 const callsPerBatch = 256;
 
 function createKeys(read: Read, write: Write): Omit<KeyStore, 'findKey'> {
+  const listeners = new Set<() => void>();
   const feed: Feed = {
     pollMs,
     read: (cursor) => read((calls) => calls.readKeyChanges(cursor)),
-    listen: () => () => undefined,
+    listen(onNews) {
+      listeners.add(onNews);
+      return () => listeners.delete(onNews);
+    },
   };
+
+  /** A change that this process makes is in force here by the time whoever asked for it is answered. */
+  async function tell<T>(change: Promise<T>): Promise<T> {
+    const answer = await change;
+    for (const onNews of listeners) onNews();
+    return answer;
+  }
+
   return {
     readKey: (id) => read((calls) => calls.readKey(id)),
     listKeys: (after, limit) => read((calls) => calls.listKeys(after, limit)),
-    changeKey: (change) => write((calls) => calls.changeKey(change)),
-    addKeys: (records, note) => write((calls) => calls.addKeys(records, note), callsPerBatch),
+    changeKey: (change) => tell(write((calls) => calls.changeKey(change))),
+    addKeys: (records, note) => tell(write((calls) => calls.addKeys(records, note), callsPerBatch)),
     noteUses: (uses) => write((calls) => calls.noteUses(uses), callsPerBatch),
     listAudit: (before, limit) => read((calls) => calls.listAudit(before, limit)),
     watch: (onEvent, through) => watchChanges(feed, onEvent, through),
