@@ -231,9 +231,7 @@ function fail(
 
 /** A cluster that cannot be reached says so, and hides in a field why. */
 function rootOf(thrown: unknown): unknown {
-  return thrown instanceof Error && 'lastNodeError' in thrown && thrown.lastNodeError instanceof Error
-    ? rootOf(thrown.lastNodeError)
-    : thrown;
+  return thrown instanceof Error && 'lastNodeError' in thrown ? rootOf(thrown.lastNodeError) : thrown;
 }
 
 function read(thrown: unknown): { name: string; message: string; code: string } {

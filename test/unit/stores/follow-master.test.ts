@@ -46,6 +46,9 @@ test('who has found the way by itself stays, and so does who is at what has the 
   Object.assign(sentinel, { master: 'name', epoch: 6 });
   assert.deepEqual(await look(), ['client']);
   assert.deepEqual(await look(), []);
+  Object.assign(sentinel, { master: first });
+  client.stream.remoteAddress = first;
+  assert.deepEqual(await look(), []);
 });
 
 test('where sentinels say names it is not known where it is, and a client that is connecting is left to itself', async (t) => {

@@ -56,6 +56,15 @@ test('a connection that is never without a question is kept as long as it goes o
   assert.equal(ended().length, 1);
 });
 
+test('a turn that is longer than silence is borne takes none of that time', async (t) => {
+  const { send, pass, ended } = scene(t);
+  await Promise.all([send(), pass(5_000)]);
+  await pass(999);
+  assert.deepEqual(ended(), []);
+  await pass(1);
+  assert.equal(ended().length, 1);
+});
+
 test('nothing is owed by a connection that is closed, and each is watched once', async (t) => {
   const { client, connect, send, pass, ended } = scene(t);
   const former = client.stream;
