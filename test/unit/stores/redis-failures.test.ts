@@ -118,10 +118,13 @@ const losses: readonly (readonly [thrown: unknown, told: string])[] = [
   [offline, 'Redis is not connected: Redis has gone, general, may pass'],
   [cutOff, 'Redis has gone, may have happened, general, may pass'],
   [new Silence(9), 'Redis did not answer within 9 ms, may have happened, general, may pass'],
-  [
-    new Error('Too many Cluster redirections. Last error: ReplyError: MOVED 7 10.0.0.1:1'),
-    'Redis is moving the slot, answered, may pass',
-  ],
+  ...['MOVED 7 10.0.0.1:1', 'ASK 7 10.0.0.1:1', 'TRYAGAIN Multiple keys'].map(
+    (answer) =>
+      [
+        new Error(`Too many Cluster redirections. Last error: ReplyError: ${answer}`),
+        'Redis is moving the slot, answered, may pass',
+      ] as const,
+  ),
   [
     new Error('Too many Cluster redirections. Last error: Error: Connection is closed.'),
     'Redis closed the connection or cannot be reached, may have happened, general',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { firstConnection, type Client } from '../../../src/stores/redis/client.ts';
 import { callOf } from '../../../src/stores/redis/command.ts';
 import { createRedisKeys } from '../../../src/stores/redis/keys.ts';
@@ -24,6 +25,7 @@ function timers(): number {
 }
 
 const script = { source: 'return 1', sha: 'abc' };
+const shared = { ...script, many: { source: 'return 2', sha: 'def' } };
 
 test('a script that Redis does not know is sent whole, unless nobody waits for it any more', async () => {
   const sent: string[] = [];
@@ -76,6 +78,42 @@ test('a connection that fails one call after the other is not asked for a moment
   assert.equal(asked, 5);
   assert.equal(await link.ask(async () => 'well'), 'well');
   await assert.rejects(link.send('key', fail), /not asked for a moment/);
+});
+
+test('a call that several wait for counts as one for each, and is another script than that for one alone', async () => {
+  const sent: string[] = [];
+  const evalsha = async (sha: string): Promise<never> => {
+    sent.push(sha);
+    throw new Error('write EPIPE');
+  };
+  const link = createLink(standIn({ evalsha }), { deadlineMs: 1000, where: 'here' });
+  for (const calls of [1, 4]) {
+    const answers = Array.from({ length: calls }, () => link.run(shared, ['key'], []));
+    await Promise.allSettled([...answers, link.ask(well)]);
+  }
+  assert.deepEqual(sent, ['abc', 'def']);
+  await assert.rejects(link.send('key', well), /not asked for a moment/);
+});
+
+test('of what nobody waits for any more nothing is sent again', async () => {
+  for (const [calls, answer] of [
+    [1, 'NOSCRIPT No matching script.'],
+    [2, 'CROSSSLOT Keys in request'],
+  ] as const) {
+    const late = Promise.withResolvers<never>();
+    const sent: string[] = [];
+    const send = (text: string): Promise<never> => {
+      sent.push(text);
+      return late.promise;
+    };
+    const link = createLink(standIn({ evalsha: send, eval: send }), { deadlineMs: 10, where: 'here' });
+    const answers = Array.from({ length: calls }, () => link.run(shared, ['key'], []));
+    await link.ask(well);
+    for (const one of answers) await assert.rejects(one, /did not answer within 10 ms/);
+    late.reject(replyError(answer));
+    await setImmediate();
+    assert.equal(sent.length, 1);
+  }
 });
 
 test('nobody waits for a connection that is made, or of which the first attempt has failed', async () => {
@@ -171,8 +209,7 @@ test('what one call is refused for keeps from no other', async () => {
 });
 
 test('an answer that is not one for each of those who asked is none for any of them', async () => {
-  const shared = { ...script, many: { source: 'return 1', sha: 'def' } };
-  for (const answer of [null, 'OK', [], ['one']]) {
+  for (const answer of [null, 'OK', [], ['one'], ['one', 'two', 'three']]) {
     const link = createLink(standIn({ evalsha: async () => answer }), { deadlineMs: 1000, where: 'here' });
     const answers = [1, 2].map(() => link.run(shared, ['key'], []));
     // Asking for something else sends them.
