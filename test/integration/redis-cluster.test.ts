@@ -98,6 +98,20 @@ test('a cluster that says it is down when it is connected to is told as that', a
   await until(async () => (await failureOf(store.ping())).message === says);
 });
 
+test('a node that takes its first slot is connected to before it is asked', async (t) => {
+  const args = ['--cluster-enabled', 'yes'];
+  const old = await startRedisServer(t, { args });
+  const fresh = await startRedisServer(t, { args });
+  await old.say('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383);
+  await until(async () => (await old.say('CLUSTER', 'INFO')).includes('cluster_state:ok'));
+  await old.say('CLUSTER', 'MEET', '127.0.0.1', fresh.port);
+  const store = await openAt(t, `redis+cluster://127.0.0.1:${old.port}`);
+  await until(async () => (await outcomeOf(store.ping())) === undefined);
+  const id = await cluster.idOf(fresh);
+  await until(async () => (await old.say('CLUSTER', 'SETSLOT', 0, 'NODE', id)).startsWith('+OK'));
+  await until(async () => (await fresh.say('CLIENT', 'LIST')).includes('name=gatehouse'));
+});
+
 test('a node that is stopped fails its own keys in time and leaves the others alone', async (t) => {
   const store = await openAt(t, freshUrl(), { deadlineMs: 2_000 });
   const ill = keyOn(0);
