@@ -10,7 +10,7 @@ export function tendNodes(cluster: Cluster): void {
   tellUnsent(cluster);
   tellWhyNotReady(cluster);
   // Not before the cluster is ready: a node that has begun to try never ends, and the client waits for all of them to end.
-  cluster.on('ready', () => cluster.nodes('master').forEach(connect));
+  cluster.on('ready', () => cluster.nodes().forEach(connect));
   cluster.on('+node', (node: Redis) => {
     holdAsking(node);
     keepNothing(node);
