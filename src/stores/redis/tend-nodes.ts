@@ -25,7 +25,6 @@ function refreshSlots(cluster: Cluster): void {
   const stop = (): void => clearInterval(timer);
   cluster.on('disconnecting', stop).on('close', stop);
   cluster.on('ready', () => {
-    stop();
     timer = setInterval(() => cluster.refreshSlotsCache(), slotsRefreshMs).unref();
   });
 }
