@@ -84,8 +84,8 @@ function errorsOf(tree: unknown): readonly ShapeError[] {
 }
 
 /** A text may fail its format only because it holds a number: `workers` is a number or "auto". */
-function convert(tree: unknown, { keyword, parentSchema, data, instancePath }: ShapeError): boolean {
-  if ((keyword !== 'type' && keyword !== 'format') || typeof data !== 'string') return false;
+function convert(tree: unknown, { parentSchema, data, instancePath }: ShapeError): boolean {
+  if (typeof data !== 'string') return false;
   const value = scalarOf(data, [parentSchema?.['type']].flat());
   const spot = spotOf(tree, instancePath);
   if (value === undefined || spot === undefined) return false;

@@ -100,7 +100,7 @@ function readText(reader: Reader, text: string, spot: NodeSpot): unknown {
 }
 
 function refuse(reader: Reader, spot: NodeSpot, message: string, value: unknown = null): unknown {
-  reader.places.mark(spot, value, true);
+  reader.places.mark(spot, value);
   reader.report(spot.pointer, message);
   return value;
 }

@@ -1472,16 +1472,39 @@ test('mistakes between fields are told beside those within, however long the lis
       : `{ id: k${at}, plan: ${named}, secret: sixteen-letters-${at} }`;
   });
   const said = complaints(t, keys(...lines));
-  assert.deepEqual(
-    said.map((line) => line.split(' ')[1]),
-    ['keys[9].plan:', 'keys[10].plan:', 'keys[11].plan:'],
-  );
+  assert.deepEqual(said.map(pathOf), ['keys[9].plan', 'keys[10].plan', 'keys[11].plan']);
 });
 
 test('a hundred mistakes are told, and of more how many there are', (t) => {
   const wrong = Array.from({ length: 102 }, (_, at) => `wrong${at}: 1\n`);
   assert.equal(complaints(t, least + wrong.slice(2).join('')).length, 100);
   assert.deepEqual(complaints(t, least + wrong.join('')).slice(100), ['… and 2 more']);
+});
+
+test('what a variable holds is taken for a number or a choice only where it is one to the letter', (t) => {
+  const text = `${least}workers: "\${WORKERS}"\nauth: { forwardKey: "\${FORWARD}" }\nlimits: { inFlight: "\${MOST}" }\n`;
+  const good = { WORKERS: 'auto', FORWARD: 'true', MOST: '1000' };
+  assert.deepEqual(complaints(t, text, good), []);
+  for (const wrong of ['', ' 2', '2x', 'x2', '1e3', '0x10', '1.0', '12345678901234567'])
+    assert.equal(complaints(t, text, { ...good, WORKERS: wrong, MOST: wrong }).length, 2, wrong);
+  for (const wrong of ['', 'TRUE', 'untrue', 'falsely', '1'])
+    assert.equal(complaints(t, text, { ...good, FORWARD: wrong }).length, 1, wrong);
+});
+
+test('what is wrong beside a name that is none or an empty section is told with it', (t) => {
+  const quota = '{ name: M, limit: 5, per: hour, at: "06:00" }';
+  assert.deepEqual(
+    complaints(t, `${least}plans: { ${'P'.repeat(64)}: { quotas: [${quota}] } }\n`).map(pathOf),
+    [
+      'plans["PPPPPPPPPPPPPPPPPPPPPPPPPPPPPP…"].quotas[0].name',
+      'plans["PPPPPPPPPPPPPPPPPPPPPPPPPPPPPP…"].quotas[0].at',
+    ],
+  );
+  assert.deepEqual(complaints(t, 'upstreams: {}\nroutes: []\ndrain: { delay: 20d, timeout: 20d }\n'), [
+    '1:1: upstreams: is empty, at least one is needed',
+    '2:1: routes: is an empty list, at least one is needed',
+    '3:22: drain.timeout: and delay together are longer than 24d',
+  ]);
 });
 
 test('what has neither a secret nor a hash shares none with another', (t) => {
@@ -1494,9 +1517,10 @@ test('what has neither a secret nor a hash shares none with another', (t) => {
 
 test('authorities are refused with one among them that is none', (t) => {
   const { cert } = makeCertificate(t, ['DNS:localhost']);
-  const said = (ca: string) =>
-    complaints(t, least.replace('"http://127.0.0.1:9000"] }', `"https://h"], ca: ${JSON.stringify(ca)} }`));
+  const said = (ca: string, target = '"https://h"') =>
+    complaints(t, least.replace('"http://127.0.0.1:9000"] }', `${target}], ca: ${JSON.stringify(ca)} }`));
   assert.deepEqual(said(cert + cert), []);
+  assert.match(said(cert, 'nowhere').join(), /^1:29: upstreams\.a\.targets\[0\]: [^:]*:[^:]*:[^:]*$/);
   const broken = cert.replace('\nM', '\nA');
   for (const ca of [cert + broken, broken + cert])
     assert.deepEqual(said(ca), [
@@ -1514,6 +1538,7 @@ test('of what hangs on a mistake nothing is said, as it may be right', (t) => {
     ['listen', `${least}listen: nowhere\nadmin: { listen: "127.0.0.1:8080" }\n`],
     ['admin.listen', `${least}listen: 9090\nadmin: { listen: nowhere }\n`],
     ['upstreams.a.targets[0]', least.replace('"http://127.0.0.1:9000"', 'nowhere, "http://h", "http://h/"')],
+    ['upstreams.a.targets[0]', least.replace('"http://127.0.0.1:9000"', 'nowhere, "http://127.0.0.1:8080"')],
     ['routes[0].upstream', `${upstream}routes: [{ path: /x, methods: [GET], upstream: [a] }]\n`],
     ['routes[0].methods[0]', routes('{ path: /v1/x, methods: [gte], upgrade: websocket }')],
     [
@@ -1536,11 +1561,7 @@ test('of what hangs on a mistake nothing is said, as it may be right', (t) => {
   ];
   for (const [told, text] of mistakes) {
     const said = complaints(t, text);
-    assert.deepEqual(
-      said.map((line) => line.split(' ')[1]),
-      [`${told}:`],
-      text,
-    );
+    assert.deepEqual(said.map(pathOf), [told], text);
   }
 });
 
@@ -1600,3 +1621,8 @@ test('the advice for a number without a unit does not repeat one from the enviro
     '4:11: limits.bodyMemory: the value has no unit, write 512B, 16KB or 10MB',
   ]);
 });
+
+/** The path in a complaint. */
+function pathOf(complaint: string): string | undefined {
+  return complaint.split(': ')[1];
+}
