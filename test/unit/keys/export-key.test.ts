@@ -6,7 +6,7 @@ import { readCandidate } from '../../../src/keys/imports/read-candidate.ts';
 import { readImport } from '../../../src/keys/imports/read-import.ts';
 import { createKeyFormat } from '../../../src/keys/key-format.ts';
 import { labelsMax, lineLengthMax, networksMax, quotasMax, scopesMax } from '../../../src/keys/key-limits.ts';
-import { aKey } from '../../helpers/a-key.ts';
+import { aKey, aSecret } from '../../helpers/a-key.ts';
 import { aPlan, aQuota } from '../../helpers/lease-scene.ts';
 
 const rules = {
@@ -15,6 +15,9 @@ const rules = {
   routes: [],
   staticKeys: [],
 };
+
+const readLine = (line: Readonly<Record<string, unknown>>) =>
+  readCandidate(1, line, { rules, now: () => 1, plan: undefined });
 
 test('a quota whose plan has lost its period is exported with the one by which it counts', () => {
   const own = { limit: 5, per: undefined, timezone: undefined };
@@ -25,14 +28,43 @@ test('a quota whose plan has lost its period is exported with the one by which i
   ];
   const { line } = exportKey(aKey({ plan: 'free', quotas }), { ...rules, now: 1 }) ?? assert.fail();
   assert.deepEqual(line['quotas'], [quotas[0], { ...quotas[1], per: 'lifetime' }, quotas[2]]);
-  const read = readCandidate(1, line, { rules, now: () => 1, plan: undefined });
-  assert.equal(read.kind, 'whole');
+  assert.equal(readLine(line).kind, 'whole');
 });
 
 test('of a key whose plan is gone the quotas are exported as they are', () => {
   const quotas = [{ name: 'lost', limit: 5, per: undefined, timezone: undefined }];
   const exported = exportKey(aKey({ plan: 'gone', quotas }), { ...rules, now: 1 });
   assert.deepEqual(exported?.line['quotas'], quotas);
+});
+
+test('what limits a key in time is exported with it, and one that has ended is not', () => {
+  const [older, newer] = [aSecret({ expiresAt: 2 }), aSecret({ number: 2 })];
+  const key = aKey({ secrets: [older, newer], notBefore: 1000, expiresAt: 2000, enabled: false });
+  const { line, leavesSecrets } = exportKey(key, { ...rules, now: 1 }) ?? assert.fail();
+  assert.equal(line['hash'], `sha256:${newer.digest}`);
+  assert.deepEqual(
+    [line['notBefore'], line['expiresAt'], line['enabled']],
+    ['1970-01-01T00:00:01.000Z', '1970-01-01T00:00:02.000Z', false],
+  );
+  assert.ok(leavesSecrets);
+  const plain = exportKey({ ...aKey(), secrets: [newer] }, { ...rules, now: 1 }) ?? assert.fail();
+  assert.deepEqual(Object.keys(JSON.parse(JSON.stringify(plain.line)) as object), ['id', 'hash', 'plan']);
+  assert.ok(!plain.leavesSecrets);
+  assert.equal(exportKey({ ...key, revokedAt: 1 }, { ...rules, now: 1 }), undefined);
+  assert.equal(exportKey({ ...key, secrets: [older] }, { ...rules, now: 3 }), undefined);
+});
+
+test('a line is refused whose secret or hash is nearly one', () => {
+  for (const wrong of ['a'.repeat(65), `x${'a'.repeat(64)}`, 'sha256:a', 7])
+    assert.throws(
+      () => readLine({ plan: 'free', hash: wrong }),
+      /hash must be sha256: and 64 hexadecimal digits/,
+    );
+  assert.throws(
+    () => readLine({ plan: 'free', secret: '${SECRET}' }),
+    /looks like a variable that was not replaced/,
+  );
+  assert.throws(() => readLine({ plan: 'free' }), /neither a secret nor a hash/);
 });
 
 test('a key with everything that it may have can be imported again', async () => {

@@ -86,3 +86,17 @@ test('a label is asked for by its name, and no key has those that every object h
   assert.ok(!(await fits('team=red')));
   assert.ok(!(await fits('team', 'constructor')));
 });
+
+test('a page has up to a thousand keys whose name begins as was asked', async () => {
+  const named = ['ab', 'ba', 'a'].map((name, at) => ({
+    id: `k${at}`,
+    found: { record: aKey({ id: `k${at}`, name }), usedAt: new Map<number, number>() },
+  }));
+  const store = { listKeys: async () => named } as unknown as KeyStore;
+  const list = async (query: Parameters<typeof listKeys>[1]) =>
+    (await listKeys(store, query, Date.now)).items.map(({ id }) => id);
+  assert.deepEqual(await list({ name: 'a', limit: 1000 }), ['k0', 'k2']);
+  assert.deepEqual(await list({ limit: 1 }), ['k0']);
+  for (const limit of [0, 1001, 1.5]) await assert.rejects(list({ limit }), /whole number from 1 to 1000/);
+  await assert.rejects(list({ cursor: 'no id' }), /not one that a page ended with/);
+});

@@ -35,3 +35,14 @@ test('a store that is away is not taken for one without keys', async () => {
   const away = new StoreUnavailable('nobody answers', { mayHaveHappened: false });
   await assert.rejects(findKeysInBoth(keys, storeWhereReading('c', away)), away);
 });
+
+const storeWithSecret = (revokedAt: number | undefined) => ({
+  readKey: async () => undefined,
+  findKey: async (digest: string) =>
+    digest === inStore.secrets[0]?.digest ? { ...inStore, revokedAt } : undefined,
+});
+
+test('a key of the file is in the store by its secret too, unless it was revoked there', async () => {
+  assert.deepEqual(await findKeysInBoth(keys, storeWithSecret(undefined)), ['b']);
+  assert.deepEqual(await findKeysInBoth(keys, storeWithSecret(1)), []);
+});

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { periodUnits } from '../../../src/config/plan-rule.ts';
 import { createKeyFormat } from '../../../src/keys/key-format.ts';
+import { readNewKey } from '../../../src/keys/new-key.ts';
 import { readKeyFields } from '../../../src/keys/read-key-fields.ts';
 import { aPlan } from '../../helpers/lease-scene.ts';
 
@@ -113,4 +114,24 @@ test('what is in order is taken, an instant of 1970 among it', () => {
     owner: '',
     notBefore: 1,
   });
+});
+
+test('what every object has is no field, and all that is wrong with a new key is told at once', () => {
+  assert.throws(() => readKeyFields({ constructor: 'x' }, rules), /constructor/);
+  assert.throws(() => readNewKey({ id: 'no id', owner: 7 }, rules), /id is not an id.*owner is not text/s);
+});
+
+const planUnder = (...names: readonly string[]) =>
+  readNewKey({}, { ...rules, plans: new Map(names.map((name) => [name, aPlan()])) }).fields.plan;
+
+test('a new key needs no plan where there is only one', () => {
+  assert.equal(planUnder('free'), 'free');
+  assert.throws(() => planUnder('free', 'paid'), /plan is needed, choose from free, paid/);
+  assert.throws(() => planUnder(), /plan cannot be: there are no plans/);
+});
+
+test('a label is not named where its name may be a secret', () => {
+  const labels = { team: 7 };
+  assert.throws(() => readKeyFields({ labels }, rules), /labels\.team is not text/);
+  assert.throws(() => readKeyFields({ labels }, rules, { mayName: false }), /labels has a value that is not/);
 });
