@@ -3,7 +3,7 @@ import { unlessChosen } from './chosen-flags.ts';
 import { youngGeneration } from './young-generation.ts';
 
 const choices = [
-  { known: /semi-space-size/, flags: youngGeneration },
+  { known: /semi-space/, flags: youngGeneration },
   /**
    * The largest old generation, in MB, unless Node allows less. Where it may become large V8 lets it grow to four times what was
    * alive before it looks again; otherwise to one and a half times. Little is alive here: 512 requests in flight take 12 MB.

@@ -415,18 +415,15 @@ describe('a gateway as its users start it', { concurrency: 3 }, () => {
   });
 
   test('what somebody chose for its memory stays', async (t) => {
-    const growth = '--heap-growing-percent=77';
     // V8 takes either spelling.
-    const chosen = {
-      NODE_OPTIONS: '--max-old-space-size=2000 --max_semi_space_size=32',
-      MALLOC_ARENA_MAX: '3',
-    };
-    const { child, words, environment } = await startByItself(t, chosen, {}, [growth, ...telling]);
+    const growth = ['--heap-growing-percent=77', '--semi_space_growth_factor=3'];
+    const chosen = { NODE_OPTIONS: '--max-old-space-size=2000', MALLOC_ARENA_MAX: '3' };
+    const { child, words, environment } = await startByItself(t, chosen, {}, [...growth, ...telling]);
     const others = launch.flags.filter((flag) => !/old-space|semi-space/.test(flag));
-    assert.deepEqual(words.slice(1, words.indexOf(growth)), others);
+    assert.deepEqual(words.slice(1, 1 + others.length + growth.length), [...others, ...growth]);
     for (const [option, value] of Object.entries(chosen))
       assert.ok(environment.includes(`${option}=${value}`));
-    assert.equal(await tagAtEnd(child), tagUnder([...young, growth]));
+    assert.equal(await tagAtEnd(child), tagUnder([...young, ...growth]));
   });
 
   test('where the system lets it start no program, not even itself, it goes on as it is', async (t) => {
@@ -501,8 +498,7 @@ function endGroup({ pid }: ChildProcess): void {
   }
 }
 
-/** What V8 compares before it takes what was compiled elsewhere. */
-/** Changes with the flags of V8 that matter to what it has compiled, when they are set later too. */
+/** What V8 compares before it takes what was compiled elsewhere: it changes with most flags, also with those that are set later. */
 function tagUnder(flags: readonly string[], ...setLater: readonly string[]): string {
   const later = setLater.map((flag) => `v8.setFlagsFromString('${flag}')`);
   const script = [...later, 'v8.cachedDataVersionTag()'].join(',');
