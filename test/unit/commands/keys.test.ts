@@ -98,8 +98,10 @@ test('who ends a key in the store is told of the one in the file that goes on wo
   const { file, run } = withoutStore(t);
   const config: Yaml = JSON.parse(readFileSync(file, 'utf8'));
   const inStore = writeTemporary(t, JSON.stringify({ ...config, keys: [] }));
-  for (const id of ['demo', 'other'])
-    await commandHere(['keys', 'create', '--plan', 'free', '--id', id, '--config', inStore]);
+  for (const id of ['demo', 'other']) {
+    const made = await commandHere(['keys', 'create', '--plan', 'free', '--id', id, '--config', inStore]);
+    assert.ok(made.stderr.includes(`Key ${id} was made on plan free.\n`), made.stderr);
+  }
   const warning =
     'warning: the configuration file has a key demo as well, which goes on working until it is taken out there\n';
   for (const action of ['disable', 'revoke']) {
