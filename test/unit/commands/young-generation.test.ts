@@ -9,18 +9,19 @@ import { youngGeneration } from '../../../src/commands/young-generation.ts';
 const program = fileURLToPath(new URL('../../fixtures/fill-young-generation.ts', import.meta.url));
 
 describe('the young generation', { concurrency: true }, () => {
-  for (const { title, inFlight, flags, mb } of [
-    { title: 'stays small while few are in flight', inFlight: 128, flags: youngGeneration, mb: 7 },
-    { title: 'doubles once in a crowd', inFlight: 129, flags: youngGeneration, mb: 14 },
+  for (const { title, seen, flags, mb } of [
+    { title: 'stays small while few are in flight', seen: [128], flags: youngGeneration, mb: 7 },
+    { title: 'grows in a crowd', seen: [128, 129], flags: youngGeneration, mb: 16 },
+    { title: 'grows no more once the crowd has left', seen: [129, 128], flags: youngGeneration, mb: 7 },
     {
       title: 'grows as V8 likes from the size that somebody chose',
-      inFlight: 0,
+      seen: [0],
       flags: ['--max-semi-space-size=16', '--min-semi-space-size=6'],
       mb: 16,
     },
   ]) {
     test(title, async () => {
-      const child = spawn(process.execPath, [...flags, program, String(inFlight)]);
+      const child = spawn(process.execPath, [...flags, program, ...seen.map(String)]);
       const [told] = await Promise.all([text(child.stdout), once(child, 'exit')]);
       assert.equal(Number(told), mb);
     });
