@@ -6,6 +6,7 @@ import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import type { KeyEvent, KeyRecord, KeyStore } from '../../src/stores/key-store.ts';
 import { eventsPerReading } from '../../src/stores/watch-changes.ts';
 import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
+import { hearChanges } from '../helpers/hear-changes.ts';
 import { openPatiently } from '../helpers/open-patiently.ts';
 import { until } from '../helpers/poll.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
@@ -213,39 +214,24 @@ function keyRules(address: StoreKind['address']): void {
     const at = address(t);
     const writer = await open(t, at);
     const reader = await open(t, at);
-    const heard: KeyEvent[] = [];
-    t.after(reader.watch((event) => heard.push(event)));
-    await until(() => heard.length > 0);
-    heard.length = 0;
-    const key = await create(writer, aKey());
-    await until(() => heard.some(({ kind }) => kind === 'added'));
-    await change(writer, key, { enabled: false });
-    await until(() => heard.some((event) => event.kind === 'changed' && event.keyId === key.id));
+    const heard = await hearChanges(t, reader);
+    await changesAreHeard(writer, heard);
     assert.ok(heard.every(({ kind }) => kind !== 'missed'));
   });
 
   test('the process that makes a change hears of it at once', async (t) => {
     const keys = await open(t, address(t));
-    const heard: KeyEvent[] = [];
     t.mock.timers.enable({ apis: ['setInterval'] }); // nothing is read by the clock
-    t.after(keys.watch((event) => heard.push(event)));
-    await until(() => heard.length > 0);
-    heard.length = 0;
-    const key = await create(keys, aKey());
-    await until(() => heard.some(({ kind }) => kind === 'added'));
-    await change(keys, key, { enabled: false });
-    await until(() => heard.some((event) => event.kind === 'changed' && event.keyId === key.id));
+    const heard = await hearChanges(t, keys);
+    await changesAreHeard(keys, heard);
   });
 
   test('whoever comes back after thousands of changes hears of all of them by one look', async (t) => {
     const at = address(t);
     const keys = await open(t, at);
     await create(keys, aKey());
-    const heard: KeyEvent[] = [];
     t.mock.timers.enable({ apis: ['setInterval'] });
-    t.after(keys.watch((event) => heard.push(event)));
-    await until(() => heard.length > 0);
-    heard.length = 0;
+    const heard = await hearChanges(t, keys);
     const changes = 3.5 * eventsPerReading;
     if (at.kind === 'sqlite') fillFeed(at.path, changes);
     else await redis.say('EVAL', fillStream, 1, `${at.prefix}{keys}:changes`, changes);
@@ -257,12 +243,9 @@ function keyRules(address: StoreKind['address']): void {
   test('a feed that has lost what it held says that changes were missed', async (t) => {
     const at = address(t);
     const [writer, reader] = [await open(t, at), await open(t, at)];
-    const heard: KeyEvent[] = [];
     for (let round = 0; round < 3; round += 1) await create(writer, aKey());
     t.mock.timers.enable({ apis: ['setInterval'] });
-    t.after(reader.watch((event) => heard.push(event)));
-    await until(() => heard.length > 0);
-    heard.length = 0;
+    const heard = await hearChanges(t, reader);
     await create(writer, aKey());
     if (at.kind === 'sqlite') emptyFeed(at.path);
     else await redis.say('DEL', `${at.prefix}{keys}:changes`);
@@ -278,6 +261,14 @@ function keyRules(address: StoreKind['address']): void {
 async function create(keys: KeyStore, to: KeyRecord): Promise<KeyRecord> {
   assert.equal(await keys.changeKey({ from: undefined, to, note: aNote({ keyId: to.id }) }), 'done');
   return to;
+}
+
+/** That a key was made, and that it was changed. */
+async function changesAreHeard(writer: KeyStore, heard: readonly KeyEvent[]): Promise<void> {
+  const key = await create(writer, aKey());
+  await until(() => heard.some(({ kind }) => kind === 'added'));
+  await change(writer, key, { enabled: false });
+  await until(() => heard.some((event) => event.kind === 'changed' && event.keyId === key.id));
 }
 
 function change(keys: KeyStore, from: KeyRecord, over: Partial<KeyRecord>) {
@@ -308,9 +299,7 @@ test('a killed listening connection delays a change by no more than the poll', a
   const at = parseStoreAddress(`${redis.url}?prefix=${randomUUID()}:`);
   const open = () => openPatiently(t, at);
   const [writer, reader] = await Promise.all([open(), open()]);
-  const heard: KeyEvent[] = [];
-  t.after(reader.keys.watch((event) => heard.push(event)));
-  await until(() => heard.length > 0);
+  const heard = await hearChanges(t, reader.keys);
   for (let round = 0; round < 5; round += 1) {
     heard.length = 0;
     await redis.say('CLIENT', 'KILL', 'TYPE', 'pubsub');
@@ -326,9 +315,7 @@ test('a feed that is emptied before each reading hides no change and is told of 
   const onSetBack = (): void => void (told += 1);
   const { keys } = await openPatiently(t, parseStoreAddress(`${redis.url}?prefix=${prefix}`), { onSetBack });
   t.mock.timers.enable({ apis: ['setInterval'] });
-  const heard: KeyEvent[] = [];
-  t.after(keys.watch((event) => heard.push(event)));
-  await until(() => heard.length > 0);
+  const heard = await hearChanges(t, keys);
   const feed = `${prefix}{keys}:changes`;
   const look = async (): Promise<void> => {
     t.mock.timers.tick(400);
@@ -336,7 +323,6 @@ test('a feed that is emptied before each reading hides no change and is told of 
     await keys.readKey('other');
     await keys.readKey('other');
   };
-  heard.length = 0;
   await look();
   assert.deepEqual(heard, [], 'there is nothing to hear of');
   await create(keys, aKey());

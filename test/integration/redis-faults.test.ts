@@ -19,6 +19,7 @@ import { systemClock, type Clock } from '../../src/waiting/clock.ts';
 import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
 import { makeCertificate } from '../helpers/certificates.ts';
 import { writeTemporary } from '../helpers/config-file.ts';
+import { hearChanges } from '../helpers/hear-changes.ts';
 import { holdUp } from '../helpers/hold-up.ts';
 import { aPlan, aQuota } from '../helpers/lease-scene.ts';
 import { aCounter, aDraw, someUnits, usedOf } from '../helpers/ledger-orders.ts';
@@ -358,9 +359,7 @@ describe('side by side', { concurrency: 8 }, () => {
     const redis = await startRedisServer(t);
     const lost: { since: number; until: number }[] = [];
     const store = await openAt(t, redis.url, { onSetBack: (told) => lost.push(told) });
-    const heard: KeyEvent[] = [];
-    t.after(store.keys.watch((event) => heard.push(event)));
-    await until(() => heard.length > 0);
+    const heard = await hearChanges(t, store.keys);
     const feed = 'gatehouse:{keys}:changes';
     /** When a key was made, once that has been read. */
     const make = async (id: string): Promise<number> => {
