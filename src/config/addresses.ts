@@ -56,13 +56,13 @@ export function serverNameOf(host: string): string | undefined {
   return isIP(host) === 0 ? host.replace(/\.$/, '') : undefined;
 }
 
-/** Whether the text is one IP address, or a block of them such as `10.0.0.0/8`. */
+/** Whether the text is one IP address, or a block of them such as `10.0.0.0/8`, each number without needless zeros. */
 export function isNetwork(text: string): boolean {
   const [address = '', prefix, ...rest] = text.split('/');
   const family = isIP(address);
   if (family === 0 || address.includes('%') || rest.length > 0) return false;
   if (prefix === undefined) return true;
-  return /^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 6 ? 128 : 32);
+  return /^(?:0|[1-9]\d{0,2})$/.test(prefix) && Number(prefix) <= (family === 6 ? 128 : 32);
 }
 
 /** An address as it is written, with brackets around IPv6. */

@@ -383,10 +383,12 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     ],
   },
   {
-    name: 'a bad network',
-    text: `${least}trustProxy: [10.0.0.0/33]\n`,
+    name: 'bad networks',
+    text: `${least}trustProxy: [10.0.0.0/33, 0.0.0.0/00, "::/08"]\n`,
     says: [
       '3:14: trustProxy[0]: "10.0.0.0/33" is not a network, write an address or a CIDR such as 10.0.0.0/8',
+      '3:27: trustProxy[1]: "0.0.0.0/00" is not a network, write an address or a CIDR such as 10.0.0.0/8',
+      '3:39: trustProxy[2]: "::/08" is not a network, write an address or a CIDR such as 10.0.0.0/8',
     ],
   },
   {
