@@ -48,36 +48,49 @@ export function salvage(tree: unknown, broken: readonly string[]): RawConfig | u
     if (errors.length === 0) return tree as RawConfig;
     if (errors.some(({ instancePath, keyword }) => instancePath === '' && keyword !== 'required'))
       return undefined;
-    removeAll(tree, errors.filter((error) => !supply(error)).map(faulty));
+    removeAll(tree, errors.filter((error) => !supply(error)).map(needing));
   }
   return undefined;
 }
 
-/** Where the mistake itself stands: an unknown option at its own key, everything else at the value that was refused. */
+/** Where the mistake itself stands: an unknown or missing option at its own key, everything else at the value that was refused. */
 export function faulty({ instancePath, keyword, params }: ShapeError): string {
-  const key: unknown =
-    keyword === 'additionalProperties' ? params['additionalProperty'] : params['propertyName'];
+  const key: unknown = params[keysOf[keyword] ?? 'propertyName'];
   return typeof key === 'string' ? childPointer(instancePath, key) : instancePath;
+}
+
+/** What Ajv calls the key that a mistake is about. */
+const keysOf: Readonly<Record<string, string>> = {
+  additionalProperties: 'additionalProperty',
+  required: 'missingProperty',
+};
+
+/** What goes for a mistake that cannot be mended: the mistake itself, or what needs the option that is missing. */
+function needing(error: ShapeError): string {
+  return error.keyword === 'required' ? error.instancePath : faulty(error);
 }
 
 /** Fills in what is missing, so that what stands beside it can be checked. Says whether it did. */
 function supply({ keyword, params, data, parentSchema, instancePath }: ShapeError): boolean {
   const option = String(params['missingProperty']);
   if (keyword !== 'required' || !isContainer(data)) return false;
-  const value = instancePath === '' ? emptySections[option]?.() : standIn(parentSchema, option, instancePath);
+  const value = standIn(parentSchema, option, instancePath);
   return value !== undefined && Reflect.set(data, option, value);
 }
 
-/** Stands in for the two sections that have no default. */
-const emptySections: Readonly<Record<string, () => unknown>> = { upstreams: () => ({}), routes: () => [] };
-
-/** A name that nothing else has, where a name is missing. */
-function standIn(part: ShapeError['parentSchema'], option: string, pointer: string): string | undefined {
+/** Nothing where a list or a mapping is missing, and a name that nothing else has where a name is. */
+function standIn(part: ShapeError['parentSchema'], option: string, pointer: string): unknown {
   const options: unknown = part?.['properties'];
   const rule = isObject(options) ? options[option] : undefined;
-  if (!isObject(rule) || (rule['format'] !== 'name' && rule['format'] !== 'quota-name')) return undefined;
+  if (!isObject(rule)) return undefined;
+  if (rule['type'] === 'array') return [];
+  if (rule['type'] === 'object') return {};
+  if (rule['type'] !== 'string' || !nameFormats.has(rule['format'])) return undefined;
   return `nameless${pointer.toLowerCase().replace(/[^a-z0-9]/g, '-')}`.slice(-64);
 }
+
+/** Without a format it is the name of something elsewhere in the file. */
+const nameFormats: ReadonlySet<unknown> = new Set(['name', 'quota-name', undefined]);
 
 function errorsOf(tree: unknown): readonly ShapeError[] {
   return fits(tree) ? [] : (fits.errors ?? []);

@@ -32,7 +32,7 @@ const sentences: Readonly<Record<string, Sentence>> = {
   format: (error, subject) => `${subject} ${fault(error, String(error.data)) ?? 'is not valid'}`,
   additionalProperties: ({ params, parentSchema }) =>
     unknownSentence(String(params['additionalProperty']), optionsOf(parentSchema)),
-  required: ({ params }) => `"${String(params['missingProperty'])}" is missing`,
+  required: () => 'is missing',
   enum: ({ params, data }, subject) => choiceSentence(data, texts(params['allowedValues']), subject),
   propertyNames: nameSentence,
   minimum: ({ params }, subject) => `${subject} is too small, the least is ${params['limit']}`,

@@ -47,6 +47,7 @@ export function checkName<Option extends 'plan' | 'upstream'>(
   const text = holder[option];
   const names = declared[`${option}s`];
   if (text === undefined || names === undefined || names.includes(text)) return;
+  if (report.isBroken(holder, option)) return;
   report.problem(holder, option, noSuch(option, { text, hidden: report.isHidden(holder, option) }, names));
 }
 
