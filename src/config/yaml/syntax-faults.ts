@@ -46,12 +46,22 @@ function lossOf(
   const [at] = error.pos;
   if (glued !== undefined && glued.from <= at && at < glued.to) return glued.fault;
   if (text.startsWith('${', at - 1)) return { offset: at - 1, message: unquotedSentence };
+  const tab = error.code === 'BAD_INDENT' ? tabBefore(at, text) : undefined;
+  if (tab !== undefined) return { offset: tab, message: sentences.TAB_AS_INDENT };
   if (error.code !== 'UNEXPECTED_TOKEN') return undefined;
   const sign = text.charAt(at);
   if (/[\]}]/.test(sign)) return { offset: at, message: `this ${sign} closes nothing` };
   const gap = endBefore(at, text);
   const isBetween = /[[{]/.test(sign) && /[\]}]/.test(text.charAt(gap - 1));
   return isBetween ? { offset: gap, message: commaSentence } : undefined;
+}
+
+/** Where a tab indents what begins a line at this place. Inside {} and [] the parser only says that it is too little. */
+function tabBefore(at: number, text: string): number | undefined {
+  const from = endBefore(at, text);
+  const gap = text.slice(from, at);
+  const tab = gap.indexOf('\t', gap.lastIndexOf('\n'));
+  return gap.includes('\n') && tab !== -1 ? from + tab : undefined;
 }
 
 /**

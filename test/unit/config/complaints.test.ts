@@ -34,6 +34,16 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
   { name: 'a file of text', text: 'hello', says: ['1:1: must be a mapping (option: value), not text'] },
   { name: 'a tab', text: 'log:\n\tlevel: info\n', says: ['2:1: tabs cannot indent, use spaces'] },
   {
+    name: 'a tab inside brackets',
+    text: 'log: {\n\tlevel: info\n}\nkeys: []\n',
+    says: ['2:1: tabs cannot indent, use spaces'],
+  },
+  {
+    name: 'a tab before the end of brackets',
+    text: 'admin:\n  tokens: [\n    { name: a, hash: x }\n\t]\nkeys: []\n',
+    says: ['4:1: tabs cannot indent, use spaces'],
+  },
+  {
     name: 'an open quote',
     text: 'log: "x',
     says: ['1:6: this " is not closed: a " is missing, or lines up to it are not indented enough'],
