@@ -61,6 +61,7 @@ export class Reloader {
       if (options.length > 0) return this.#refuse({ options }, 'it changes what takes a restart');
       await checkSpool(loaded.config);
       await apply(loaded);
+      this.#tellGonePlans(loaded.config);
       this.#present = loaded.config;
     } catch (error) {
       if (error instanceof ConfigErrors)
@@ -72,6 +73,16 @@ export class Reloader {
     for (const warning of this.#present.warnings) logger.warn(warning);
     logger.info('the configuration was reloaded');
     count('done');
+  }
+
+  /** The store may hold a million keys: which of them have such a plan is not looked up. */
+  #tellGonePlans(next: Config): void {
+    const plans = [...this.#present.plans.keys()].filter((name) => !next.plans.has(name));
+    if (plans.length === 0) return;
+    this.#options.logger.warn(
+      { plans },
+      'plans are gone from the file: keys of the store that have one are answered 500 until they get another',
+    );
   }
 
   #refuse(about: object, why: string): void {

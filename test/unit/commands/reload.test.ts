@@ -7,10 +7,11 @@ import { until } from '../../helpers/poll.ts';
 import { settle } from '../../helpers/turnable-clock.ts';
 
 /** A gateway whose configuration is read when the test says so, and takes effect when the test lets it. */
-function createScene(over: Partial<Config> = {}) {
+function createScene(over: Partial<Config> = {}, present: readonly string[] = []) {
   const file = {
     warnings: ['mind this'],
     routes: [],
+    plans: new Map([['free', {}]]),
     spool: { directory: '/' },
     ...over,
   } as unknown as Config;
@@ -22,13 +23,17 @@ function createScene(over: Partial<Config> = {}) {
       loads += 1;
       return { config: file, handed: undefined } satisfies Loaded;
     },
-    present: { warnings: [], spool: file.spool } as unknown as Config,
+    present: {
+      warnings: [],
+      spool: file.spool,
+      plans: new Map(present.map((plan) => [plan, {}])),
+    } as unknown as Config,
     apply: () => new Promise((resolve) => applying.push(resolve)),
     count: (outcome) => void told.push(outcome),
     logger: createLogger('info', {
       write(line) {
-        const { level, msg } = JSON.parse(line) as { level: string; msg: string };
-        told.push(`${level} ${msg}`);
+        const { level, msg, plans } = JSON.parse(line) as { level: string; msg: string; plans?: string[] };
+        told.push(`${level} ${plans === undefined ? '' : `${plans.join()} `}${msg}`);
       },
     }),
   });
@@ -54,6 +59,19 @@ test('a file that was written while a reload was under way is read when that is 
   reloader.ask();
   await settle();
   assert.equal(loads(), 3);
+});
+
+test('plans that a reload takes away are told of, once, since keys of the store may still have them', async () => {
+  const { reloader, told, apply } = createScene({}, ['free', 'gold', 'old']);
+  for (let asked = 0; asked < 2; asked += 1) {
+    reloader.ask();
+    await settle();
+    await apply();
+  }
+  const ofPlans = told.filter((line) => line.includes('plans are gone'));
+  assert.deepEqual(ofPlans, [
+    'warn gold,old plans are gone from the file: keys of the store that have one are answered 500 until they get another',
+  ]);
 });
 
 for (const { forward, isRefused } of [
