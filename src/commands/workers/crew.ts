@@ -198,7 +198,8 @@ export class Crew {
 
   #replaceEnded(member: Member, end: End): void {
     const livedMs = member.readyMs;
-    const asked = end.code === exitCodes.ok;
+    // Until a young worker listens for SIGTERM, that ends it.
+    const asked = end.code === exitCodes.ok || end.signal === 'SIGTERM';
     const failed = !asked && livedMs < steadyMs;
     if (!asked) this.#options.onDied();
     const afterMs = this.#replaceLater(failed);
