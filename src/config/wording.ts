@@ -84,7 +84,9 @@ function nearest(wrong: string, names: readonly string[]): string | undefined {
   if (swapped !== undefined) return swapped;
   const best = closest(wrong, names);
   const shorter = Math.min(wrong.length, best.length);
-  const most = shorter < 2 ? 0 : Math.max(1, Math.floor(shorter / 3));
+  // A slip seldom hits the first letter: who writes quota_exceeded does not mean rate_exceeded.
+  const begins = lower.startsWith(best.charAt(0).toLowerCase());
+  const most = shorter < 2 ? 0 : Math.max(1, begins ? Math.floor(shorter / 3) : 0);
   return distance(lower, best.toLowerCase()) <= most ? best : undefined;
 }
 

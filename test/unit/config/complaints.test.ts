@@ -376,6 +376,13 @@ routes:
     says: ['3:11: errors.key_mising: there is no refusal "key_mising", did you mean "key_missing"?'],
   },
   {
+    name: 'a refusal that sounds like another',
+    text: `${least}errors: { quota_exceeded: {} }\n`,
+    says: [
+      `3:11: errors.quota_exceeded: there is no refusal "quota_exceeded", choose from ${refusalCodes.slice(0, 20).join(', ')} or ${refusalCodes.length - 20} more`,
+    ],
+  },
+  {
     name: 'two letters that changed places in a short name',
     text: `${least}sotre: sqlite:./a.db\nLgo: {}\n`,
     says: [
