@@ -3,7 +3,7 @@ import { isObject } from '../../content/is-object.ts';
 import { childPointer, isAtOrBelow, stepsOf } from '../json-pointer.ts';
 import { missingSpace, showName, suggestNear } from '../wording.ts';
 import { ruleOf } from './describe-errors.ts';
-import { createAjv } from './json-schema.ts';
+import { createAjv, isNote } from './json-schema.ts';
 import { referenceProblems } from './references.ts';
 import { SchemaProblems, type SchemaProblem } from './schema-problem.ts';
 import { subschemas, type Subschema } from './subschemas.ts';
@@ -41,7 +41,7 @@ export function checkSchema(schema: unknown): AnySchema {
 
 function* keywordProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
   for (const keyword of Object.keys(schema)) {
-    if (keywords.has(keyword)) continue;
+    if (keywords.has(keyword) || isNote(keyword)) continue;
     const gap = missingSpace(keyword);
     const cure = gap === undefined ? suggestNear(keyword, [...keywords]) : `, ${gap}`;
     const message = `unknown keyword ${showName(keyword)}${cure}`;

@@ -1,7 +1,7 @@
 import type { AnySchema, ValidateFunction } from 'ajv/dist/2020.js';
 import { CheckSteps, TooManySteps } from './check-steps.ts';
 import { describeErrors } from './describe-errors.ts';
-import { createAjv, notesOfOpenApi } from './json-schema.ts';
+import { createAjv, isNote } from './json-schema.ts';
 import { SchemaProblems } from './schema-problem.ts';
 import { declaredFields, subschemas } from './subschemas.ts';
 
@@ -51,7 +51,7 @@ function compile(schema: AnySchema, onReference: (value: unknown) => void): Vali
 function withoutNotes(schema: AnySchema): AnySchema {
   const copy = structuredClone(schema);
   for (const { schema: part } of subschemas(copy)) {
-    for (const note of notesOfOpenApi) Reflect.deleteProperty(part, note);
+    for (const note of Object.keys(part).filter(isNote)) Reflect.deleteProperty(part, note);
   }
   return copy;
 }

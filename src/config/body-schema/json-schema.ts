@@ -64,8 +64,12 @@ const ajvOptions: Options = {
   logger: false,
 };
 
-/** What schemas of OpenAPI 3.1 say besides for readers and tools. None of it decides whether a body fits. */
-export const notesOfOpenApi = ['discriminator', 'example', 'externalDocs', 'xml'];
+const notesOfOpenApi = ['discriminator', 'example', 'externalDocs', 'xml'];
+
+/** What schemas of OpenAPI say besides for readers and tools, extensions among it. None of it decides whether a body fits. */
+export function isNote(keyword: string): boolean {
+  return keyword.startsWith('x-') || notesOfOpenApi.includes(keyword);
+}
 
 /**
  * Ajv keeps each error of alternatives that all failed. Where a schema refers to itself in two, errors double with every level of
