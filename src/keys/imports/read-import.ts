@@ -76,7 +76,8 @@ const columns = {
   quotas: (cell: string) => listOf(cell).map(readQuota),
   notBefore: String,
   expiresAt: String,
-  enabled: (cell: string) => (cell === 'true' ? true : cell === 'false' ? false : cell),
+  // Spreadsheets write TRUE and FALSE.
+  enabled: (cell: string) => (/^true$/i.test(cell) ? true : /^false$/i.test(cell) ? false : cell),
 } as const satisfies Record<string, (cell: string) => unknown>;
 
 type Column = keyof typeof columns;

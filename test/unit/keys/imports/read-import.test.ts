@@ -33,7 +33,7 @@ test('CSV is read by its heading, with quotes, empty cells, lists and ends of ei
     'abc,"Smith, ""J."" Ä",names; /v1/*,team=x;b=y,false,daily=5/day\r\n' +
     '\r\n' +
     'def,,,,,\r\n' +
-    'ghi,,,,true,\r\n' +
+    'ghi,,,,TRUE,\r\n' +
     'jkl,,,,yes,';
   assert.deepEqual(await read(text), [
     {
