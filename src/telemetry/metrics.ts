@@ -225,7 +225,7 @@ function limitMetrics(registry: Registry) {
 function keyMetrics(registry: Registry) {
   const failures = gatheredCounter(registry, {
     name: 'gatehouse_key_failures_total',
-    help: 'Keys that were not valid, by whether the client was told that it tried too many (429) or not (401).',
+    help: 'Keys that were not valid: "yes" when the client was told that it tried too many (429), "no" when not (401).',
     labelNames: ['slowed'],
   });
   for (const slowed of ['yes', 'no']) failures.expect(slowed);
@@ -235,7 +235,7 @@ function keyMetrics(registry: Registry) {
 function reloadMetrics(registry: Registry) {
   const reloads = gatheredCounter(registry, {
     name: 'gatehouse_config_reloads_total',
-    help: 'Configuration reloads, by outcome.',
+    help: 'Configuration reloads: done or refused.',
     labelNames: ['outcome'],
   });
   for (const outcome of ['done', 'refused']) reloads.expect(outcome);
