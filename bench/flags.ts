@@ -21,3 +21,9 @@ export function choiceOf<T extends string>(flag: string, choices: readonly T[], 
   if (choice === undefined) throw new Error(`--${flag} is ${choices.join(' or ')}, not ${value}`);
   return choice;
 }
+
+/** Returns the exit code. */
+export function showHelp(text: string): number {
+  process.stdout.write(text);
+  return 0;
+}

@@ -1,21 +1,19 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { here } from './machine.ts';
+import { CannotRun } from './cannot-run.ts';
+import { here, need } from './machine.ts';
+import { runToEnd } from './processes.ts';
 
-/** Installs the peers' packages on first use, and when others are wanted. False, after printing the reason, when that fails. */
-export function installPeers(): boolean {
+/** Installs the peers' packages on first use, and when others are wanted. */
+export async function installPeers(): Promise<void> {
   const installed = join(here, 'node_modules/.package-lock.json');
-  if (existsSync(installed) && changedAt(installed) >= changedAt(join(here, 'package-lock.json')))
-    return true;
+  if (existsSync(installed) && changedAt(installed) >= changedAt(join(here, 'package-lock.json'))) return;
   process.stderr.write(
     'The peers have packages of their own; they are installed into bench/node_modules once.\n',
   );
-  const options = { cwd: here, stdio: 'inherit' } as const;
-  const { status, error } = spawnSync('npm', ['ci', '--loglevel=error', '--no-audit', '--no-fund'], options);
-  if (status !== 0)
-    process.stderr.write(`They could not be installed${error === undefined ? '' : `: ${error.message}`}.\n`);
-  return status === 0;
+  const args = ['ci', '--loglevel=error', '--no-audit', '--no-fund'];
+  const { status, stderr } = await runToEnd(need('npm'), args, { cwd: here });
+  if (status !== 0) throw new CannotRun(`They could not be installed.\n${stderr.trim()}`);
 }
 
 function changedAt(file: string): number {

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { findLine, gatehouse } from './bar.ts';
 import { orUnavailable } from './cannot-run.ts';
 import { drawChart } from './chart.ts';
-import { countOf, orUsage } from './flags.ts';
+import { countOf, orUsage, showHelp } from './flags.ts';
 import { installPeers } from './install-peers.ts';
 import type { Line } from './line.ts';
 import { here } from './machine.ts';
@@ -42,7 +42,7 @@ const pace: Pace = {
   leadInSeconds: flags.quick ? 1 : 2,
 };
 
-process.exitCode = flags.help ? showHelp() : await orUnavailable(bench);
+process.exitCode = flags.help ? showHelp(help) : await orUnavailable(bench);
 
 function readFlags() {
   return orUsage(() => {
@@ -69,11 +69,6 @@ function readFlags() {
   });
 }
 
-function showHelp(): number {
-  process.stdout.write(help);
-  return 0;
-}
-
 async function bench(): Promise<number> {
   const chosen = scenarios.filter((scenario) => isChosen(scenario) && namesOf(scenario).length > 0);
   if (chosen.length === 0) {
@@ -81,7 +76,7 @@ async function bench(): Promise<number> {
     return 64;
   }
   needGateway();
-  if (!installPeers()) return 69;
+  await installPeers();
   const folder = makeRunFolder();
   const lines: Line[] = [];
   const leftOut: LeftOut[] = [];
