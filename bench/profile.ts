@@ -3,20 +3,25 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { launch } from '../src/commands/relaunch.ts';
 import { CannotRun, orUnavailable } from './cannot-run.ts';
-import { choiceOf, countOf, orUsage } from './flags.ts';
+import { choiceOf, countOf, orUsage, showHelp } from './flags.ts';
 import { runLoad } from './load.ts';
 import { cores, findProgram, here, root } from './machine.ts';
 import { warmSeconds } from './measure.ts';
 import { readProfile, sharesBy, type Share } from './read-profile.ts';
 import { makeRunFolder } from './run-folder.ts';
-import { keysOf, scenarios, type Scenario } from './scenarios.ts';
+import { keysOf, scenarios } from './scenarios.ts';
 import { needGateway, startGateway } from './subjects.ts';
 import { closeSurroundings, openSurroundings } from './surroundings.ts';
+
+/** At full load and in one process. */
+const profiled = scenarios.filter(({ name, partOfPeak }) => partOfPeak === undefined && name !== 'workers');
 
 const help = `npm run bench:profile -- [--scenario name-64] [--seconds 8] [--top 40] [--store sqlite|redis] [--quotas leased|strict|none]
 
 Loads the gateway while its CPU is sampled, and says where the time went: with leased quotas in Redis where it is installed,
 otherwise in SQLite. The profile is kept as bench/data/gatehouse.cpuprofile, which the developer tools of a browser open.
+
+Scenarios: ${profiled.map(({ name }) => name).join(', ')}
 `;
 
 const choices = { store: ['sqlite', 'redis'], quotas: ['leased', 'strict', 'none'] } as const;
@@ -25,20 +30,9 @@ const choices = { store: ['sqlite', 'redis'], quotas: ['leased', 'strict', 'none
 const writePatienceMs = 60_000;
 
 const data = join(here, 'data');
+const kept = join(data, 'gatehouse.cpuprofile');
 const flags = readFlags();
-/** At full load and in one process. */
-const profiled = scenarios.filter(({ name, partOfPeak }) => partOfPeak === undefined && name !== 'workers');
-const scenario = profiled.find(({ name }) => name === flags.scenario);
-if (flags.help) {
-  process.stdout.write(help);
-} else if (scenario === undefined) {
-  process.stderr.write(
-    `There is no scenario ${flags.scenario} to profile; there are ${profiled.map(({ name }) => name).join(', ')}\n`,
-  );
-  process.exitCode = 64;
-} else {
-  process.exitCode = await orUnavailable(() => profile(scenario));
-}
+process.exitCode = flags.help ? showHelp(help) : await orUnavailable(profile);
 
 function readFlags() {
   return orUsage(() => {
@@ -52,23 +46,25 @@ function readFlags() {
         help: { type: 'boolean', short: 'h', default: false },
       },
     });
+    const scenario = profiled.find(({ name }) => name === values.scenario);
+    if (scenario === undefined) throw new Error(`There is no scenario ${values.scenario} to profile`);
     const store = choiceOf('store', choices.store, values.store);
     const quotas = choiceOf('quotas', choices.quotas, values.quotas);
     const seconds = countOf('seconds', values.seconds) ?? 8;
     const top = countOf('top', values.top) ?? 40;
-    return { ...values, store, quotas, seconds, top };
+    return { help: values.help, scenario, store, quotas, seconds, top };
   });
 }
 
-async function profile(scene: Scenario): Promise<number> {
+async function profile(): Promise<number> {
   needGateway();
   const folder = makeRunFolder();
-  const { load } = scene;
-  const around = await openSurroundings(folder, keysOf(scene));
+  const { scenario, store, quotas, seconds } = flags;
+  const { load } = scenario;
+  const around = await openSurroundings(folder, keysOf(scenario));
   try {
-    const { store, quotas, seconds } = flags;
     const keysIn = load.keysAtRandom === undefined ? 'file' : 'store';
-    const variant = { store, quotas, keysIn, uploads: scene.name === 'upload', workers: 1 } as const;
+    const variant = { store, quotas, keysIn, uploads: scenario.name === 'upload', workers: 1 } as const;
     // Given the flags it would relaunch itself with, it does not: a sampling signal (SIGPROF) ends the new process now and then.
     const sampling = [...launch.flags, '--cpu-prof', `--cpu-prof-dir=${folder}`, '--cpu-prof-interval=500'];
     const gateway = await startGateway(variant, around, {
@@ -82,10 +78,7 @@ async function profile(scene: Scenario): Promise<number> {
     const seen = await runLoad(load, { ...where, seconds });
     const toUs = nowUs();
     await gateway.stop(writePatienceMs);
-    const kept = join(data, 'gatehouse.cpuprofile');
-    const [written] = readdirSync(folder).filter((name) => name.endsWith('.cpuprofile'));
-    if (written === undefined) throw new CannotRun('The gateway wrote no profile; fewer --seconds may help.');
-    const text = readFileSync(join(folder, written), 'utf8');
+    const text = readWritten(folder);
     mkdirSync(data, { recursive: true });
     writeFileSync(kept, text);
     const taken = readProfile(text, root, { fromUs, toUs });
@@ -100,6 +93,12 @@ async function profile(scene: Scenario): Promise<number> {
   } finally {
     await closeSurroundings(around);
   }
+}
+
+function readWritten(folder: string): string {
+  const [written] = readdirSync(folder).filter((name) => name.endsWith('.cpuprofile'));
+  if (written === undefined) throw new CannotRun('The gateway wrote no profile; fewer --seconds may help.');
+  return readFileSync(join(folder, written), 'utf8');
 }
 
 function nowUs(): number {
