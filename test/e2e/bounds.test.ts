@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before, describe, it, test } from 'node:test';
-import { assertRefused, openDoor } from '../helpers/door.ts';
+import { assertRefused } from '../helpers/assert-refused.ts';
+import { openDoor } from '../helpers/door.ts';
 import type { RawResponse } from '../helpers/parse-responses.ts';
 import { until, type Scene } from '../helpers/poll.ts';
 import { peakMegabytes as peakMegabytesOf } from '../helpers/process-memory.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { RefusalCode } from '../../src/refusals.ts';
-import { assertRefused, openDoor } from '../helpers/door.ts';
+import { assertRefused } from '../helpers/assert-refused.ts';
+import { openDoor } from '../helpers/door.ts';
 import { parseResponses, type RawResponse } from '../helpers/parse-responses.ts';
 import { until } from '../helpers/poll.ts';
 import { openRaw } from '../helpers/raw-socket.ts';

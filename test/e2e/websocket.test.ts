@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { after, test, type TestContext } from 'node:test';
 import { WebSocket, WebSocketServer } from 'ws';
+import { catalogue, type RefusalCode } from '../../src/refusals.ts';
 import { commandHere } from '../helpers/command-here.ts';
 import { listen } from '../helpers/listen.ts';
 import { until, type Scene } from '../helpers/poll.ts';
@@ -21,12 +22,13 @@ const rawPath = '/v1/raw/live';
 const plainPath = '/v1/recorded/live';
 const withKey = { headers: { apiKey: demoKey } };
 
+const handshakeKey = 'dGhlIHNhbXBsZSBub25jZQ==';
 const handshake = [
   ['apiKey', demoKey],
   ['Connection', 'Upgrade'],
   ['Upgrade', 'websocket'],
   ['Sec-WebSocket-Version', '13'],
-  ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
+  ['Sec-WebSocket-Key', handshakeKey],
 ] as const;
 const accepted = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=';
 const switched = `HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accepted}\r\n\r\n`;
@@ -40,6 +42,11 @@ function handshakeWith(...changes: readonly (readonly [name: string, value: stri
     `GET ${rawPath}`,
     [...headers, ...extra].filter(([, value]) => value !== ''),
   );
+}
+
+/** The handshake with other words in the place of some. */
+function handshakeLike(words: string, others: string): string {
+  return handshakeWith().toString('latin1').replace(words, others);
 }
 
 /** Longer than a machine may do something else, and than the second gateway keeps a connection that asks nothing: five seconds. */
@@ -127,84 +134,29 @@ test('the upstream learns who calls, and never the key', async (t) => {
   assert.equal(headers?.['connection'], 'Upgrade');
 });
 
-const refused: readonly { name: string; bytes: Buffer; status: number; refusal: string }[] = [
-  { name: 'without a key', bytes: handshakeWith(['apiKey', '']), status: 401, refusal: 'key_missing' },
-  { name: 'with a wrong key', bytes: handshakeWith(['apiKey', 'x']), status: 401, refusal: 'key_invalid' },
-  {
-    name: 'of another version',
-    bytes: handshakeWith(['Sec-WebSocket-Version', '8']),
-    status: 400,
-    refusal: 'upgrade_malformed',
-  },
-  {
-    name: 'of two versions',
-    bytes: handshakeWith(['sec-websocket-version', '8']),
-    status: 400,
-    refusal: 'upgrade_malformed',
-  },
-  {
-    name: 'with a short handshake key',
-    bytes: handshakeWith(['Sec-WebSocket-Key', 'abc=']),
-    status: 400,
-    refusal: 'upgrade_malformed',
-  },
-  {
-    name: 'with a body',
-    bytes: handshakeWith(['Content-Length', '5']),
-    status: 400,
-    refusal: 'body_unexpected',
-  },
-  {
-    name: 'of one version, said twice',
-    bytes: handshakeWith(['sec-websocket-version', '13']),
-    status: 400,
-    refusal: 'upgrade_malformed',
-  },
-  {
-    name: 'with two handshake keys',
-    bytes: handshakeWith(['sec-websocket-key', 'dGhlIHNhbXBsZSBub25jZQ==']),
-    status: 400,
-    refusal: 'upgrade_malformed',
-  },
-  {
-    name: 'with a body to come',
-    bytes: handshakeWith(['Expect', '100-continue']),
-    status: 400,
-    refusal: 'body_unexpected',
-  },
-  {
-    name: 'by another method',
-    bytes: Buffer.from(handshakeWith().toString('latin1').replace('GET ', 'HEAD ')),
-    status: 400,
-    refusal: 'upgrade_malformed',
-  },
-  {
-    name: 'in HTTP/1.0',
-    bytes: Buffer.from(handshakeWith().toString('latin1').replace('HTTP/1.1', 'HTTP/1.0')),
-    status: 400,
-    refusal: 'upgrade_malformed',
-  },
-  {
-    name: 'on a route without upgrades',
-    bytes: Buffer.from(handshakeWith().toString('latin1').replace(rawPath, '/v1/plain')),
-    status: 400,
-    refusal: 'upgrade_refused',
-  },
-  {
-    name: 'on no route',
-    bytes: Buffer.from(handshakeWith().toString('latin1').replace(rawPath, '/v1/none')),
-    status: 404,
-    refusal: 'route_unknown',
-  },
+const refused: readonly [name: string, bytes: string | Buffer, refusal: RefusalCode][] = [
+  ['without a key', handshakeWith(['apiKey', '']), 'key_missing'],
+  ['with a wrong key', handshakeWith(['apiKey', 'x']), 'key_invalid'],
+  ['of another version', handshakeWith(['Sec-WebSocket-Version', '8']), 'upgrade_malformed'],
+  ['of two versions', handshakeWith(['sec-websocket-version', '8']), 'upgrade_malformed'],
+  ['of one version, said twice', handshakeWith(['sec-websocket-version', '13']), 'upgrade_malformed'],
+  ['with a short handshake key', handshakeWith(['Sec-WebSocket-Key', 'abc=']), 'upgrade_malformed'],
+  ['with two handshake keys', handshakeWith(['sec-websocket-key', handshakeKey]), 'upgrade_malformed'],
+  ['with a body', handshakeWith(['Content-Length', '5']), 'body_unexpected'],
+  ['with a body to come', handshakeWith(['Expect', '100-continue']), 'body_unexpected'],
+  ['by another method', handshakeLike('GET ', 'HEAD '), 'upgrade_malformed'],
+  ['in HTTP/1.0', handshakeLike('HTTP/1.1', 'HTTP/1.0'), 'upgrade_malformed'],
+  ['on a route without upgrades', handshakeLike(rawPath, '/v1/plain'), 'upgrade_refused'],
+  ['on no route', handshakeLike(rawPath, '/v1/none'), 'route_unknown'],
 ];
 
 test('an upgrade that is refused gets a proper answer, and the upstream hears nothing of it', async (t) => {
   const before = upstream.received.length;
-  for (const { name, bytes, status, refusal } of refused) {
+  for (const [name, bytes, refusal] of refused) {
     const raw = await openRaw(t, gateway.port);
     raw.write(bytes);
     const [answer] = await raw.responses(1);
-    assert.equal(answer?.status, status, name);
+    assert.equal(answer?.status, catalogue[refusal].status, name);
     assert.equal(answer.headers['x-gatehouse-refusal'], refusal, name);
   }
   assert.equal(upstream.received.length, before);
@@ -266,7 +218,7 @@ test('a client that says too much before the 101 is cut', async (t) => {
 test('a WebSocket whose first target is away loses nothing of what its client says, before the 101 and after it', async (t) => {
   const at = upstream.received.length;
   const raw = await openRaw(t, gateway.port);
-  raw.write(`${handshakeWith().toString('latin1').replace(rawPath, '/v1/second/live')}before`);
+  raw.write(`${handshakeLike(rawPath, '/v1/second/live')}before`);
   await until(() => upstream.received[at]?.includes('\r\n\r\n'));
   [...upstream.sockets].at(-1)?.write(switched);
   await raw.receivedUntil((bytes) => bytes.includes('101'));
@@ -355,7 +307,7 @@ test('no more sockets are open than the route allows, of which the log tells, an
 test('an upgrade that the upstream does not take keeps no place, also while its client leaves its side open', async (t) => {
   upstream.script = (socket) => void socket.end('HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n');
   t.after(() => (upstream.script = () => undefined));
-  const bytes = handshakeWith().toString('latin1').replace(rawPath, '/v1/narrow/live');
+  const bytes = handshakeLike(rawPath, '/v1/narrow/live');
   for (let turn = 0; turn < 3; turn += 1) {
     const client = connectTcp({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
     t.after(() => client.destroy());
@@ -373,7 +325,7 @@ test('sockets on which nobody says anything are closed on both sides', async (t)
 });
 
 test('a silent socket lasts as long as its route says, not as long as an idle connection, and longer while one side says something', async (t) => {
-  const opening = handshakeWith().toString('latin1').replace(rawPath, '/v1/patient-raw/live');
+  const opening = handshakeLike(rawPath, '/v1/patient-raw/live');
   const open = async (): Promise<[client: RawSocket, served: Socket]> => {
     const at = upstream.received.length;
     const client = await openRaw(t, slow.port);

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { catalogue, type RefusalCode } from '../../src/refusals.ts';
 import type { RawResponse } from './parse-responses.ts';
 import type { Scene } from './poll.ts';
 import { openRaw, requestBytes } from './raw-socket.ts';
@@ -53,22 +52,4 @@ export async function openDoor(t: Scene, config: Yaml): Promise<Door> {
     },
   };
   return door;
-}
-
-/** Fails unless the answer is this refusal, word for word where `error` is given. */
-export function assertRefused(answer: RawResponse | undefined, code: RefusalCode, error?: string): void {
-  assert.ok(answer, 'no answer');
-  assert.equal(
-    `${answer.status} ${answer.headers['x-gatehouse-refusal']}`,
-    `${catalogue[code].status} ${code}`,
-  );
-  assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8');
-  assert.equal(answer.headers['cache-control'], 'no-store');
-  assert.match(answer.headers['x-request-id'] ?? '', /^[\w.:-]{8,128}$/);
-  assert.ok(answer.headers['date'], 'no Date');
-  assert.ok(answer.complete, 'cut off');
-  const body = JSON.parse(answer.text) as { error: unknown };
-  assert.deepEqual(Object.keys(body), ['error']);
-  assert.equal(typeof body.error, 'string');
-  if (error !== undefined) assert.equal(body.error, error);
 }
