@@ -1,8 +1,8 @@
+import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import type { Address } from '../config/config.ts';
-import { closed, listening } from '../door/acceptors.ts';
 import { describeCause } from '../telemetry/log.ts';
 import type { MetricsSource } from '../telemetry/metrics.ts';
 import { allIsRead } from '../waiting/when-all-is-read.ts';
@@ -136,13 +136,13 @@ export async function listenAdmin({ handle, drain }: Admin, { host, port }: Addr
     requireHostHeader: false, // Node would refuse it without a body
   });
   leadRequests(server, handle);
-  await listening(server, { host, port });
+  await once(server.listen({ host, port }), 'listening');
   const bound = server.address() as AddressInfo;
   return {
     address: { host: bound.address, port: bound.port },
     drain,
     close: async () => {
-      const gone = closed(server);
+      const gone = once(server.close(), 'close');
       server.closeAllConnections();
       await gone;
     },

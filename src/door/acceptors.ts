@@ -1,4 +1,5 @@
-import { createServer, Server, type AddressInfo, type ListenOptions, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { createServer, Server, type AddressInfo, type Socket } from 'node:net';
 import { platform } from 'node:os';
 import { setImmediate as turnOver } from 'node:timers/promises';
 import type { Address } from '../config/config.ts';
@@ -40,7 +41,7 @@ const socketsPerPort = 64;
 export async function openAcceptors(server: Server, options: AcceptorsOptions): Promise<Acceptors> {
   const { address, sharesPort, connections } = options;
   if (!kernelDeals) {
-    await listening(server, address);
+    await once(server.listen(address), 'listening');
     return acceptorsOf([server]);
   }
   const claim = sharesPort || address.port === 0 ? undefined : await claimPort(address);
@@ -54,10 +55,12 @@ export async function openAcceptors(server: Server, options: AcceptorsOptions): 
   }
   const servers = [server, ...others] as const;
   try {
-    await listening(server, { ...address, reusePort: true });
+    await once(server.listen({ ...address, reusePort: true }), 'listening');
     // A name may mean several addresses: all listen where the first does.
     const { address: host, port } = server.address() as AddressInfo;
-    await Promise.all(others.map((other) => listening(other, { host, port, reusePort: true })));
+    await Promise.all(
+      others.map((other) => once(other.listen({ host, port, reusePort: true }), 'listening')),
+    );
   } catch (error) {
     for (const each of servers) each.close();
     claim?.release();
@@ -80,13 +83,13 @@ export interface Claim {
  */
 export async function claimPort(address: Address): Promise<Claim> {
   const server = createServer();
-  await listening(server, address);
+  await once(server.listen(address), 'listening');
   try {
     const bound = server.address() as AddressInfo;
     const lock = kernelDeals ? await takeLock(bound) : undefined;
     return { port: bound.port, release: () => lock?.close() };
   } finally {
-    await closed(server);
+    await once(server.close(), 'close');
   }
 }
 
@@ -98,7 +101,7 @@ async function takeLock({ address, port }: AddressInfo): Promise<Server | undefi
   const host = address.replace(/^::ffff:/, '');
   const lock = createServer((socket) => socket.destroy()).unref();
   try {
-    await listening(lock, { path: `\0gatehouse ${host}:${port}` });
+    await once(lock.listen({ path: `\0gatehouse ${host}:${port}` }), 'listening');
   } catch (cause) {
     const code = codeOf(cause) ?? '';
     if (mayNot.has(code)) return undefined;
@@ -147,21 +150,5 @@ async function takeWaiting(servers: readonly Server[], patienceMs: number): Prom
 
 /** Unlike `http.Server`'s own way, leaves idle connections open: the next request may be on its way already. */
 async function closePort(server: Server): Promise<void> {
-  await new Promise<void>((resolve) => void Server.prototype.close.call(server, () => resolve()));
-}
-
-/** Resolves when the server listens. */
-export async function listening(server: Server, options: ListenOptions): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options, () => {
-      server.removeListener('error', reject);
-      resolve();
-    });
-  });
-}
-
-/** Resolves when the server's last connection is gone; one that does not listen is closed. */
-export async function closed(server: Server): Promise<void> {
-  await new Promise<void>((resolve) => server.close(() => resolve()));
+  await once(Server.prototype.close.call(server), 'close');
 }
