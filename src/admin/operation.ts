@@ -1,5 +1,6 @@
 import type { AdminRole, Config } from '../config/config.ts';
-import type { By, KeyBook } from '../keys/key-book.ts';
+import type { By } from '../keys/change-key.ts';
+import type { KeyBook } from '../keys/key-book.ts';
 import type { WrittenFields } from '../keys/key-fields.ts';
 import type { UsageBook } from '../quota/usage-book.ts';
 import type { RequestMark } from '../stores/key-store.ts';

@@ -1,9 +1,9 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { KeyRecord, KnownKey, RequestMark } from '../stores/key-store.ts';
 import { amendKey } from './amend-key.ts';
+import { addKey, changeKey, findKey, type Act, type By } from './change-key.ts';
 import { importKeys, type ImportLine, type ImportOptions, type ImportReport } from './imports/import-keys.ts';
 import type { KeyFields, WrittenFields } from './key-fields.ts';
-import { createKeyId, isKeyId, keyIdOf } from './key-id.ts';
+import { createKeyId, keyIdOf } from './key-id.ts';
 import {
   listAudit,
   listKeys,
@@ -14,20 +14,12 @@ import {
 } from './key-pages.ts';
 import { invalidField, KeyProblem } from './key-problem.ts';
 import type { KeyTools } from './key-rules.ts';
-import { differences, viewKey, type KeyView } from './key-view.ts';
+import { viewKey, type KeyView } from './key-view.ts';
 import { readNewKey } from './new-key.ts';
 import { readKeyFields } from './read-key-fields.ts';
 import { isMarked, remember } from './request-marks.ts';
 import { createSecret, rotateSecrets, type NewSecret } from './secrets.ts';
 import { verifyKey, type Verdict } from './verify-key.ts';
-
-/** Who changes a key, and from which version of it. */
-export interface By {
-  /** The name that the audit log keeps: a user or a token, never a secret. */
-  readonly actor: string;
-  /** The change is refused as outdated when the key is at none of these versions. */
-  readonly versions?: readonly number[] | undefined;
-}
 
 /** A key with a secret made for it. This is the only time that the secret is seen. */
 export interface FreshSecret {
@@ -81,60 +73,14 @@ export interface KeyBook {
 
 /** The longest that old secrets may go on working beside a new one. */
 export const overlapMsMax = 90 * 86_400_000;
-/**
- * When somebody else changes the key meanwhile, and no version was asked for, the change is retried this often, so that nobody
- * can keep an exposed key alive by changing it. With twenty writers that never pause, one attempt in sixteen succeeds.
- */
-const attemptsMax = 200;
-/** Before another attempt, so that those that came together do not meet again. */
-const pauseMaxMs = 10;
 
 /** Opens the book on a store. */
-export function createKeyBook({ store, rules, now }: KeyTools): KeyBook {
-  async function find(id: string): Promise<KnownKey> {
-    const known = isKeyId(id) ? await store.readKey(id) : undefined;
-    if (known !== undefined) return known;
-    const isStatic = rules.staticKeys.some((key) => key.id === id);
-    throw new KeyProblem(
-      'not_found',
-      isStatic
-        ? 'this key stands in the configuration file, and is seen and changed there'
-        : 'there is no such key',
-    );
-  }
+export function createKeyBook(tools: KeyTools): KeyBook {
+  const { store, rules, now } = tools;
 
-  async function put(from: KeyRecord | undefined, to: KeyRecord, { actor, action }: Act): Promise<boolean> {
-    const note = { actor, action, keyId: to.id, changes: differences(from, to) };
-    const answer = await store.changeKey({ from, to, note });
-    if (answer === 'exists') throw new KeyProblem('conflict', 'there is a key of this id already');
-    if (answer === 'taken') throw new KeyProblem('conflict', 'the secret belongs to another key');
-    return answer === 'done';
-  }
-
-  /**
-   * Reads a key, changes it and writes it. A change that comes to nothing is neither written nor audited. A revoked key can only
-   * be revoked again.
-   */
-  async function change<Made>(id: string, act: Act, edit: Edit<Made>): Promise<Changed<Made>> {
-    for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
-      const known = await find(id);
-      const { record } = known;
-      if (act.versions?.includes(record.version) === false) throw outdated();
-      if (record.revokedAt !== undefined && act.action !== 'revoke') {
-        throw new KeyProblem('conflict', 'the key was revoked');
-      }
-      const { record: to, made } = edit(record);
-      if (to === record) return { key: viewKey(known, now()), made };
-      const next = { ...to, version: record.version + 1 };
-      if (await put(record, next, act)) return { key: viewKey({ ...known, record: next }, now()), made };
-      if (act.versions !== undefined) throw outdated();
-      await pause(Math.random() * pauseMaxMs);
-    }
-    throw new KeyProblem('conflict', 'others keep changing the key');
-  }
-
-  async function set(id: string, act: Act, edit: (record: KeyRecord) => KeyRecord): Promise<KeyView> {
-    const { key } = await change(id, act, (record) => ({ record: edit(record), made: undefined }));
+  async function set(id: string, act: Act, amend: (record: KeyRecord) => KeyRecord): Promise<KeyView> {
+    const edit = (record: KeyRecord) => ({ record: amend(record), made: undefined });
+    const { key } = await changeKey(id, { ...act, edit }, tools);
     return key;
   }
 
@@ -154,7 +100,7 @@ export function createKeyBook({ store, rules, now }: KeyTools): KeyBook {
     const fresh = createSecret(rules, 1, at);
     const whole = { ...fields, id, version: 1, revokedAt: undefined, createdAt: at };
     const record = { ...whole, secrets: [fresh.kept], requests };
-    await put(undefined, record, { ...by, action: 'create' });
+    await addKey(record, by, tools);
     return { key: viewKey({ record, usedAt: new Map() }, at), secret: fresh.secret };
   }
 
@@ -187,7 +133,7 @@ export function createKeyBook({ store, rules, now }: KeyTools): KeyBook {
     },
     list: (query) => listKeys(store, query, now),
     async show(id) {
-      return viewKey(await find(id), now());
+      return viewKey(await findKey(id, tools), now());
     },
     update(id, written, by) {
       const fields = readKeyFields(written, rules);
@@ -196,27 +142,26 @@ export function createKeyBook({ store, rules, now }: KeyTools): KeyBook {
     async rotate(id, { overlapMs }, by) {
       checkOverlap(overlapMs);
       const at = now();
-      const { key, made } = await change(id, { ...by, action: 'rotate' }, (record) =>
-        rotateSecrets(record, rules, { at, overlapMs }),
-      );
+      const edit = (record: KeyRecord) => rotateSecrets(record, rules, { at, overlapMs });
+      const { key, made } = await changeKey(id, { ...by, action: 'rotate', edit }, tools);
       return { key, ...made };
     },
     async rotateOnce(id, { overlapMs }, by, request) {
-      const before = await find(id);
+      const before = await findKey(id, tools);
       if (isMarked(before.record, request)) return repeatOf(before, request);
       checkOverlap(overlapMs);
       const at = now();
+      // Of several that come at once, one is the first.
+      const edit = (record: KeyRecord) =>
+        isMarked(record, request)
+          ? { record, made: undefined }
+          : rotateSecrets(remember(record, request), rules, { at, overlapMs });
       try {
-        const { key, made } = await change(id, { ...by, action: 'rotate' }, (record) =>
-          // Of several that come at once, one is the first.
-          isMarked(record, request)
-            ? { record, made: undefined }
-            : rotateSecrets(remember(record, request), rules, { at, overlapMs }),
-        );
+        const { key, made } = await changeKey(id, { ...by, action: 'rotate', edit }, tools);
         return made === undefined ? { key, secret: null } : { key, ...made };
       } catch (error) {
         // The first of them ended the version that all of them asked for.
-        const meanwhile = isProblem(error, 'outdated') ? await find(id) : undefined;
+        const meanwhile = isProblem(error, 'outdated') ? await findKey(id, tools) : undefined;
         if (meanwhile === undefined || !isMarked(meanwhile.record, request)) throw error;
         return repeatOf(meanwhile, request);
       }
@@ -227,23 +172,10 @@ export function createKeyBook({ store, rules, now }: KeyTools): KeyBook {
       ),
     disable: (id, by) => setEnabled(id, false, by),
     enable: (id, by) => setEnabled(id, true, by),
-    importKeys: (lines, options, by) =>
-      importKeys(lines, { ...options, actor: by.actor }, { store, rules, now }),
-    verify: (secret, client) => verifyKey(secret, client, { store, rules, now }),
+    importKeys: (lines, options, by) => importKeys(lines, { ...options, actor: by.actor }, tools),
+    verify: (secret, client) => verifyKey(secret, client, tools),
     listAudit: (query) => listAudit(store, query),
   };
-}
-
-interface Act extends By {
-  readonly action: 'create' | 'update' | 'rotate' | 'enable' | 'disable' | 'revoke';
-}
-
-/** What becomes of a key, the very same record for no change; and what was made that the record does not hold. */
-type Edit<Made> = (record: KeyRecord) => { readonly record: KeyRecord; readonly made: Made };
-
-interface Changed<Made> {
-  readonly key: KeyView;
-  readonly made: Made;
 }
 
 function checkOverlap(overlapMs: number): void {
@@ -253,8 +185,4 @@ function checkOverlap(overlapMs: number): void {
 
 function isProblem(error: unknown, code: KeyProblem['code']): boolean {
   return error instanceof KeyProblem && error.code === code;
-}
-
-function outdated(): KeyProblem {
-  return new KeyProblem('outdated', 'the key is not at this version any more');
 }

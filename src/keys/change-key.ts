@@ -1,0 +1,93 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { KeyChange, KeyRecord, KeyStore, KnownKey } from '../stores/key-store.ts';
+import { isKeyId } from './key-id.ts';
+import { KeyProblem } from './key-problem.ts';
+import type { KeyTools } from './key-rules.ts';
+import { differences, viewKey, type KeyView } from './key-view.ts';
+
+/** Who changes a key, and from which version of it. */
+export interface By {
+  /** The name that the audit log keeps: a user or a token, never a secret. */
+  readonly actor: string;
+  /** The change is refused as outdated when the key is at none of these versions. */
+  readonly versions?: readonly number[] | undefined;
+}
+
+/** What somebody does to a key, as the audit log has it. */
+export interface Act extends By {
+  readonly action: 'create' | 'update' | 'rotate' | 'enable' | 'disable' | 'revoke';
+}
+
+/** What becomes of a key, the very same record for no change; and what was made that the record does not hold. */
+export type Edit<Made> = (record: KeyRecord) => { readonly record: KeyRecord; readonly made: Made };
+
+/**
+ * When somebody else changes the key meanwhile, and no version was asked for, the change is retried this often, so that nobody
+ * can keep an exposed key alive by changing it. With twenty writers that never pause, one attempt in sixteen succeeds.
+ */
+const attemptsMax = 200;
+/** Before another attempt, so that those that came together do not meet again. */
+const pauseMaxMs = 10;
+
+/** A key of the store. */
+export async function findKey(id: string, { store, rules }: KeyTools): Promise<KnownKey> {
+  const known = isKeyId(id) ? await store.readKey(id) : undefined;
+  if (known !== undefined) return known;
+  const isStatic = rules.staticKeys.some((key) => key.id === id);
+  throw new KeyProblem(
+    'not_found',
+    isStatic
+      ? 'this key stands in the configuration file, and is seen and changed there'
+      : 'there is no such key',
+  );
+}
+
+/**
+ * Reads a key, changes it and writes it. A change that comes to nothing is neither written nor audited. A revoked key can only
+ * be revoked again.
+ */
+export async function changeKey<Made>(
+  id: string,
+  { edit, ...act }: Act & { readonly edit: Edit<Made> },
+  tools: KeyTools,
+): Promise<{ readonly key: KeyView; readonly made: Made }> {
+  const { store, now } = tools;
+  for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
+    const known = await findKey(id, tools);
+    const { record } = known;
+    if (act.versions?.includes(record.version) === false) throw outdated();
+    if (record.revokedAt !== undefined && act.action !== 'revoke') {
+      throw new KeyProblem('conflict', 'the key was revoked');
+    }
+    const { record: to, made } = edit(record);
+    if (to === record) return { key: viewKey(known, now()), made };
+    const next = { ...to, version: record.version + 1 };
+    const isDone = await put({ from: record, to: next }, act, store);
+    if (isDone) return { key: viewKey({ ...known, record: next }, now()), made };
+    if (act.versions !== undefined) throw outdated();
+    await pause(Math.random() * pauseMaxMs);
+  }
+  throw new KeyProblem('conflict', 'others keep changing the key');
+}
+
+/** Writes a key that is new. */
+export async function addKey(to: KeyRecord, { actor }: By, { store }: KeyTools): Promise<void> {
+  await put({ from: undefined, to }, { actor, action: 'create' }, store);
+}
+
+/** False when somebody else was faster. */
+async function put(
+  { from, to }: Pick<KeyChange, 'from' | 'to'>,
+  { actor, action }: Act,
+  store: KeyStore,
+): Promise<boolean> {
+  const note = { actor, action, keyId: to.id, changes: differences(from, to) };
+  const answer = await store.changeKey({ from, to, note });
+  if (answer === 'exists') throw new KeyProblem('conflict', 'there is a key of this id already');
+  if (answer === 'taken') throw new KeyProblem('conflict', 'the secret belongs to another key');
+  return answer === 'done';
+}
+
+function outdated(): KeyProblem {
+  return new KeyProblem('outdated', 'the key is not at this version any more');
+}
