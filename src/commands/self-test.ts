@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { createAnswerer } from '../answer.ts';
 import { type App, createApp } from '../app.ts';
 import { BodyMemory } from '../bodies/body-memory.ts';
+import type { Limits } from '../config/config.ts';
 import { Connections } from '../door/connections.ts';
 import { createJourney } from '../journey.ts';
 import { foundOf, type FoundKey } from '../keys/found-key.ts';
@@ -27,6 +28,18 @@ const unreached: Pick<Quotas, 'reserve' | 'read'> = {
     throw new Error('a limit was asked by a request that has no route');
   },
   read: async () => [],
+};
+const limits: Limits = {
+  connections: 1,
+  inFlight: 9,
+  inFlightPerConnection: 9,
+  headerBytes: 16_384,
+  headerCount: 99,
+  headerTimeoutMs: 1000,
+  requestTimeoutMs: 1000,
+  keepAliveMs: 1000,
+  stalledReaderMs: 1000,
+  bodyMemory: 0,
 };
 const noRoom = { memoryEachMax: 0, memoryMax: 0, diskMax: 0, directory: '' };
 
@@ -74,22 +87,8 @@ export async function leaksSecrets(makeLogger: typeof createLogger): Promise<boo
 
 async function send(canary: string, { find, status }: Way, logger: Logger): Promise<readonly string[]> {
   const metrics = createGatewayMetrics();
-  const wording = createWording(new Map());
-  const limits = {
-    connections: 1,
-    inFlight: 9,
-    inFlightPerConnection: 9,
-    headerBytes: 16_384,
-    headerCount: 99,
-  };
-  const timeouts = {
-    headerTimeoutMs: 1000,
-    requestTimeoutMs: 1000,
-    keepAliveMs: 1000,
-    stalledReaderMs: 1000,
-  };
   const travel = createJourney({
-    connections: new Connections({ ...limits, ...timeouts, bodyMemory: 0 }),
+    connections: new Connections(limits),
     keyHeader: 'apikey',
     keyCheck: {
       finder: { find },
@@ -102,9 +101,9 @@ async function send(canary: string, { find, status }: Way, logger: Logger): Prom
     usage: { path: undefined, plans: new Map(), quotas: unreached },
     admission: { plans: new Map(), quotas: unreached, count: () => undefined, warn: () => undefined },
     bodyRooms: {
-      memory: new BodyMemory(0),
+      memory: new BodyMemory(limits.bodyMemory),
       spools: createSpoolRoom(noRoom),
-      requestMs: timeouts.requestTimeoutMs,
+      requestMs: limits.requestTimeoutMs,
     },
     forwarding: {
       upstreams: new Map(),
@@ -112,7 +111,7 @@ async function send(canary: string, { find, status }: Way, logger: Logger): Prom
       forwarded: false,
       sockets: new OpenSockets(),
     },
-    answer: createAnswerer(wording),
+    answer: createAnswerer(createWording(new Map())),
   });
   const app = createApp({
     travel,
