@@ -35,7 +35,6 @@ function runTests(args: readonly string[]): number {
       `--test-concurrency=${availableParallelism() + 4}`,
       // A test that hangs fails with its name.
       '--test-timeout=300000',
-      '--test-reporter=spec',
       ...options,
       ...(paths.length > 0 ? paths : [everything]),
     ],
