@@ -44,6 +44,8 @@ test('a target of several addresses that cannot be reached is told of with each 
     code: 'ECONNREFUSED',
     stack: undefined,
   });
+  assert.equal(describeCause(new AggregateError(errors, 'nowhere')).message, 'nowhere');
+  assert.equal(describeCause(new Error()).message, '');
 });
 
 test('a fault tells where it was, and what was to be expected only what it is', () => {
