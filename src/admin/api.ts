@@ -74,8 +74,7 @@ export function createApi({ configInForce, store, logger }: ApiParts): Api {
       if (operation.role === 'write' && token.role !== 'write') {
         throw new AdminProblem('read_only', 'This token may read and not write');
       }
-      stopping.check();
-      const call = await stopping.orStop(readCall(req, res, asked));
+      const call = await stopping.orStop(() => readCall(req, res, asked));
       const { form, chunks } = call.lines;
       return await operation.handle({ ...call, lines: { form, chunks: stopping.untilBegun(chunks) } }, desk);
     };

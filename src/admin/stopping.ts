@@ -10,21 +10,16 @@ export class Stopping {
     for (const giveUp of this.#waiting) giveUp();
   }
 
-  /** Throws when it is. */
-  check(): void {
-    if (this.#begun) throw stoppingProblem();
-  }
-
   /**
-   * What a client sends, unless the gateway stops first. Racing it against one shared promise would do, but that would hold on to
-   * everything ever read while the gateway runs.
+   * What a client is asked to send, unless the gateway stops first: then it is not even asked. Racing it against one shared promise
+   * would do, but that would hold on to everything ever read while the gateway runs.
    */
-  async orStop<T>(sent: Promise<T>): Promise<T> {
+  async orStop<T>(read: () => Promise<T>): Promise<T> {
+    if (this.#begun) throw stoppingProblem();
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const giveUp = (): void => reject(stoppingProblem());
-    sent.then(resolve, reject);
-    if (this.#begun) giveUp();
-    else this.#waiting.add(giveUp);
+    this.#waiting.add(giveUp);
+    read().then(resolve, reject);
     return await promise.finally(() => this.#waiting.delete(giveUp));
   }
 
@@ -33,7 +28,7 @@ export class Stopping {
     const iterator = pieces[Symbol.asyncIterator]();
     try {
       for (;;) {
-        const next = await this.orStop(iterator.next());
+        const next = await this.orStop(() => iterator.next());
         if (next.done === true) return;
         yield next.value;
       }
