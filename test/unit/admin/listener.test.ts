@@ -232,15 +232,21 @@ test('a fault of our own is told to the log alone', async (t) => {
 test('the line of a change that is refused names its key only if there is one', async (t) => {
   const { url, told, makeKey } = await openAdmin(t, `{ token: ${token} }`);
   const { key } = (await (await makeKey()).json()) as { key: { id: string } };
-  const headers = { authorization: `Bearer ${token}`, 'if-match': '"9"' };
-  for (const id of [key.id, 'perhaps-a-secret'])
-    await fetch(`${url}/v1/keys/${id}/disable`, { method: 'POST', headers });
+  const authorization = `Bearer ${token}`;
+  const ask = (change: string, headers: Readonly<Record<string, string>> = {}) =>
+    fetch(`${url}/v1/keys/${change}`, { method: 'POST', headers: { authorization, ...headers } });
+  await ask(`${key.id}/disable`, { 'if-match': '"9"' });
+  await ask('perhaps-a-secret/disable');
+  await ask(`${key.id}/revoke`);
+  await ask(`${key.id}/enable`);
   assert.deepEqual(
     told().map(({ status, keyId }) => [status, keyId]),
     [
       [201, key.id],
       [412, key.id],
       [404, undefined],
+      [200, key.id],
+      [409, key.id],
     ],
   );
 });
