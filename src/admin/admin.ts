@@ -14,10 +14,9 @@ import { createConsole } from './console/console.ts';
 import { createDocument } from './document.ts';
 import { createGuard } from './guard.ts';
 import { AdminProblem, internalProblem, onlyRead } from './problem.ts';
-import { hasBody } from './read-request.ts';
 import type { Readiness } from './readiness.ts';
 import { excludesStore } from './readyz.ts';
-import { commonHeaders, endSoon, sendAnswer } from './send-answer.ts';
+import { sendAnswer, sendText } from './send-answer.ts';
 
 export interface AdminParts extends ApiParts {
   readonly readiness: Pick<Readiness, 'check'>;
@@ -52,23 +51,21 @@ export function createAdmin(parts: AdminParts): Admin {
   const print = oncePerTurn(() => metrics.registry.metrics());
   const app = express();
   app.disable('x-powered-by');
-  app.disable('etag');
   app.use(function prepare(req: Request, res: Response, next: NextFunction) {
-    for (const [name, value] of Object.entries(commonHeaders)) res.setHeader(name, value);
     endBehindUpgrade(req, res);
-    if (hasBody(req) && !isApiPath(req.url)) endSoon(req, res);
     if (req.httpVersion === '1.1' && req.headers.host === undefined)
       throw new AdminProblem('malformed', 'The header Host is missing');
     next();
   });
-  app.get('/livez', function livez(_req: Request, res: Response) {
-    res.json({ status: 'live' });
+  app.get('/livez', function livez(req: Request, res: Response) {
+    sendAnswer(req, res, { status: 200, body: { status: 'live' } });
   });
   app.get('/readyz', async function readyz(req: Request, res: Response) {
     const withoutStore = excludesStore(req.url);
     const { reasons, ...report } = await readiness.check();
     const ready = withoutStore ? report.readyWithoutStore : report.ready;
-    res.status(ready ? 200 : 503).json({ status: ready ? 'ready' : 'not ready', reasons });
+    const body = { status: ready ? 'ready' : 'not ready', reasons };
+    sendAnswer(req, res, { status: ready ? 200 : 503, body });
   });
   app.all(['/livez', '/readyz'], refuseMethod);
   app.use(function checkHost(req: Request, _res: Response, next: NextFunction) {
@@ -87,9 +84,9 @@ export function createAdmin(parts: AdminParts): Admin {
     if (isApiPath(req.url)) void api.answer(req, res, token);
     else next();
   });
-  app.get('/metrics', async function serveMetrics(_req: Request, res: Response) {
-    res.setHeader('Content-Type', metrics.registry.contentType);
-    res.end(await print());
+  app.get('/metrics', async function serveMetrics(req: Request, res: Response) {
+    const headers = { 'Content-Type': metrics.registry.contentType };
+    sendText(req, res, { status: 200, headers, text: await print() });
   });
   app.all('/metrics', refuseMethod);
   app.use(function unknown() {

@@ -56,8 +56,7 @@ export function leadRequests(server: Server, listener: RequestListener): void {
   server.on('connection', take);
   server.on('clientError', (error: Error, socket: Socket) => {
     const conversation = conversations.get(socket);
-    if (conversation === undefined) socket.destroy();
-    else answerUnreadable(error, socket, conversation);
+    if (conversation !== undefined) answerUnreadable(error, socket, conversation);
   });
   server.on('request', answer);
   // "100 Continue" is sent by the code that reads the body.

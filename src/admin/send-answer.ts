@@ -19,18 +19,31 @@ export const commonHeaders = {
   'X-Content-Type-Options': 'nosniff',
 } as const;
 
-/** Writes an answer as JSON. To HEAD, Node sends only the headers. */
+/** Writes an answer as JSON. */
 export function sendAnswer(
   req: IncomingMessage,
   res: ServerResponse,
   { status, headers, body }: Answer,
 ): void {
+  if (body === undefined) return sendText(req, res, { status, headers, text: '' });
+  const type = { 'Content-Type': 'application/json; charset=utf-8' };
+  sendText(req, res, { status, headers: { ...type, ...headers }, text: JSON.stringify(body) });
+}
+
+interface TextAnswer extends Omit<Answer, 'body'> {
+  readonly text: string;
+}
+
+/** The one place that writes the answers of the listener. To HEAD, Node sends only the headers. */
+export function sendText(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { status, headers, text }: TextAnswer,
+): void {
   if (res.headersSent || res.destroyed) return;
-  const text = body === undefined ? '' : JSON.stringify(body);
   if (!req.complete) endSoon(req, res);
   res.writeHead(status, {
     ...commonHeaders,
-    ...(body === undefined ? {} : { 'Content-Type': 'application/json; charset=utf-8' }),
     ...(status === 204 ? {} : { 'Content-Length': Buffer.byteLength(text) }),
     ...headers,
   });
@@ -39,7 +52,7 @@ export function sendAnswer(
 }
 
 /** For an answer before all of its request has come: the rest is discarded for a moment, then the connection is cut. */
-export function endSoon(req: IncomingMessage, res: ServerResponse): void {
+function endSoon(req: IncomingMessage, res: ServerResponse): void {
   req.resume();
   res.once('finish', () => {
     const timer = setTimeout(() => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onlyRead } from '../problem.ts';
-import { commonHeaders } from '../send-answer.ts';
+import { sendText } from '../send-answer.ts';
 
 /** The page from which people administer keys in a browser. */
 export interface Console {
@@ -65,20 +65,14 @@ export function createConsole(): Console {
       const file = files.get((req.url ?? '').split('?', 1)[0] ?? '');
       if (file === undefined) return false;
       if (req.method !== 'GET' && req.method !== 'HEAD') throw onlyRead();
-      res.writeHead(200, {
-        ...commonHeaders,
-        ...pageHeaders,
-        'Content-Type': file.type,
-        'Content-Length': file.bytes.length,
-      });
-      // For HEAD, Node sends only the headers.
-      res.end(file.bytes);
+      const headers = { ...pageHeaders, 'Content-Type': file.type };
+      sendText(req, res, { status: 200, headers, text: file.text });
       return true;
     },
   };
 }
 
-function readFile(name: string): { readonly type: string; readonly bytes: Buffer } {
+function readFile(name: string): { readonly type: string; readonly text: string } {
   const type = types[name.slice(name.lastIndexOf('.') + 1)] ?? '';
-  return { type, bytes: readFileSync(new URL(`page/${name}`, import.meta.url)) };
+  return { type, text: readFileSync(new URL(`page/${name}`, import.meta.url), 'utf8') };
 }

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { adminToken as token, away, emptyConfig, openAdmin } from '../../helpers/open-admin.ts';
 import { until } from '../../helpers/poll.ts';
-import { openRaw, requestBytes } from '../../helpers/raw-socket.ts';
+import { exchange, openRaw, requestBytes, type RawSocket } from '../../helpers/raw-socket.ts';
 
 test('without a token keys cannot be administered, and the answer says how they can', async (t) => {
   const { get, url } = await openAdmin(t, '{ listen: "127.0.0.1:9090" }');
@@ -112,6 +112,12 @@ for (const { name, bytes, error } of [
   });
 }
 
+test('a probe of HTTP/1.0 needs no Host', async (t) => {
+  const { url } = await openAdmin(t, `{ token: ${token} }`);
+  const { port } = new URL(url);
+  assert.equal((await exchange(t, Number(port), 'GET /livez HTTP/1.0\r\n\r\n')).status, 200);
+});
+
 test('what cannot be read behind a request that waits for its answer is not answered in its place', async (t) => {
   const { url } = await openAdmin(t, `{ token: ${token} }`);
   const client = await openRaw(t, Number(new URL(url).port));
@@ -164,6 +170,33 @@ test('connections on which nothing is asked give way to those that come, and an 
   importing.write(rows);
   const answers = await importing.responses(1);
   assert.match(answers.at(-1)?.text ?? '', /"added":1/);
+});
+
+test('a connection that is in use gives way neither to those that have ended nor before those that are silent', async (t) => {
+  const { url } = await openAdmin(t, '{ listen: "127.0.0.1:9090" }');
+  const port = Number(new URL(url).port);
+  const probe = requestBytes('GET /livez', [['Host', 'localhost']]);
+  const kept = await openRaw(t, port);
+  for (let ended = 0; ended < 64; ended += 1) await exchange(t, port, probe);
+  kept.write(probe);
+  assert.equal((await kept.responses(1)).length, 1);
+  const silent: RawSocket[] = [];
+  for (let opened = 0; opened < 63; opened += 1) silent.push(await openRaw(t, port));
+  kept.write(probe);
+  assert.equal((await kept.responses(2)).length, 2);
+  await exchange(t, port, probe);
+  kept.write(probe);
+  assert.equal((await kept.responses(3)).length, 3);
+  await until(() => silent.filter(({ closed }) => closed).length === 1);
+});
+
+test('a listener that closes waits for nobody who has sent half of a request', async (t) => {
+  const { url, listener } = await openAdmin(t, `{ token: ${token} }`);
+  const client = await openRaw(t, Number(new URL(url).port));
+  client.write(requestBytes('POST /v1/import', [...chunkedImport, ['Expect', '100-continue']]));
+  await client.receivedUntil((bytes) => bytes.includes('100 Continue'));
+  await listener.close();
+  await client.receivedUntilClose();
 });
 
 test('clients that are refused and go on sending keep no probe out', async (t) => {
@@ -339,8 +372,20 @@ for (const [name, version, expect, continues] of expectations) {
 
 test('a token of the role read sees the metrics', async (t) => {
   const { get } = await openAdmin(t, `{ tokens: [{ name: prometheus, token: ${token} }] }`);
-  assert.equal((await get('/metrics', { authorization: `bearer ${token}` })).status, 200);
+  const page = await get('/metrics', { authorization: `bearer ${token}` });
+  assert.equal(page.status, 200);
+  // Prometheus 3 refuses a page that does not say so.
+  assert.match(page.headers.get('content-type') ?? '', /^text\/plain; version=/);
   assert.equal((await get('/metrics')).status, 401);
+});
+
+test('nothing that the listener says is kept, or taken for another type', async (t) => {
+  const { get } = await openAdmin(t, '{ listen: "127.0.0.1:9090" }');
+  for (const path of ['/livez', '/readyz', '/metrics', '/openapi.json', '/', '/v1/keys', '/nothing']) {
+    const { headers } = await get(path);
+    const said = ['cache-control', 'x-content-type-options', 'etag'].map((name) => headers.get(name));
+    assert.deepEqual(said, ['no-store', 'nosniff', null], path);
+  }
 });
 
 test('the metrics are printed once for all who ask in one turn, and anew for the next', async (t) => {
