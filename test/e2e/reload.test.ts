@@ -214,6 +214,23 @@ for (const gateway of [alone, leading]) {
     await Promise.all(callers);
     assert.deepEqual([...statuses.keys()], [200]);
   });
+
+  test(`the admin API goes by the new configuration, and secrets are read anew from their files: ${title}`, async (t) => {
+    const secret = join(tempFolder(t), 'secret');
+    await writeFile(secret, 'the-secret-before');
+    const keys = [{ id: 'filed', plan: 'free', secret: `\${file:${secret}}` }];
+    await beginAnew(t, gateway, { keys });
+    const ask = await createAdminClient(gateway.adminUrl, token);
+    const key = { body: { id: 'of-gold', plan: 'gold' } };
+    assert.equal((await ask('POST', '/v1/keys', key)).status, 422);
+    await writeFile(secret, 'the-secret-after');
+    await reload(gateway, { plans: { gold: {} } });
+    const made = await ask('POST', '/v1/keys', key);
+    assert.equal(made.status, 201);
+    assert.equal(await statusOf(t, gateway, '/v1/a', made.body.secret), 200);
+    assert.equal(await statusOf(t, gateway, '/v1/a', 'the-secret-after'), 200);
+    assert.equal(await statusOf(t, gateway, '/v1/a', 'the-secret-before'), 401);
+  });
 }
 
 test('what is in flight ends under the configuration that it began with, at an upstream that is gone from it too', async (t) => {
@@ -321,24 +338,6 @@ test('a rate is counted on, also where the plan changes otherwise', async (t) =>
   assert.deepEqual([await ask(), await ask(), await ask()], [200, 200, 429]);
   await reload(gateway, slow({ concurrency: 5 }));
   assert.equal(await ask(), 429);
-});
-
-test('the admin API goes by the new configuration, and secrets are read anew from their files', async (t) => {
-  const secret = join(tempFolder(t), 'secret');
-  await writeFile(secret, 'the-secret-before');
-  const keys = [{ id: 'filed', plan: 'free', secret: `\${file:${secret}}` }];
-  const gateway = alone;
-  await beginAnew(t, gateway, { keys });
-  const ask = await createAdminClient(gateway.adminUrl, token);
-  const key = { body: { id: 'of-gold', plan: 'gold' } };
-  assert.equal((await ask('POST', '/v1/keys', key)).status, 422);
-  await writeFile(secret, 'the-secret-after');
-  await reload(gateway, { plans: { gold: {} } });
-  const made = await ask('POST', '/v1/keys', key);
-  assert.equal(made.status, 201);
-  assert.equal(await statusOf(t, gateway, '/v1/a', made.body.secret), 200);
-  assert.equal(await statusOf(t, gateway, '/v1/a', 'the-secret-after'), 200);
-  assert.equal(await statusOf(t, gateway, '/v1/a', 'the-secret-before'), 401);
 });
 
 test('readiness is that of the upstreams of now', async (t) => {
