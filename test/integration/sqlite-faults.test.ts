@@ -123,20 +123,21 @@ for (const { place, content } of [
   });
 }
 
-test('a lock that is met while the file is opened again is waited for', async (t) => {
+test('a lock that is met while the file is opened again is waited for, and holds up nothing else', async (t) => {
   const { path, draw, fails } = openScene(t, { deadlineMs: 5_000 });
   await draw();
   renameSync(path, `${path}.away`);
   await until(fails);
   const locker = sql(`${path}.away`, 'PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
   renameSync(`${path}.away`, path);
-  let askedAt = 0;
+  let [askedAt, looks] = [0, 0];
   const answered = until(async () => {
-    askedAt = performance.now();
+    [askedAt, looks] = [performance.now(), 0];
     return (await Promise.allSettled([draw()]))[0].status === 'fulfilled';
   });
   // Right after a failed opening the file is left alone for a moment; then a draw stands in line.
-  await until(() => performance.now() - askedAt > 300);
+  await until(() => (looks += 1) && performance.now() - askedAt > 300);
+  assert.ok(looks > 2, `the event loop had ${looks} turns`);
   locker.exec('ROLLBACK');
   locker.close();
   await answered;
