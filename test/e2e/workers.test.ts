@@ -201,6 +201,7 @@ test('a worker that is killed under load costs what it had in flight and nothing
 
   const load = startLoad(t, clients);
   await until(() => load.seen.answered > 20);
+  await until(async () => (await gateway.inFlight()) > 0);
   const atDeath = load.seen.answered;
   process.kill(victim, 'SIGKILL');
   await until(() => workersOf(gateway).length === 3);
@@ -209,6 +210,7 @@ test('a worker that is killed under load costs what it had in flight and nothing
   await load.stop();
   const sure = before.seen.answered + load.seen.answered - atDeath - clients;
   await until(async () => (await answeredSoFar()) >= sure, { what: 'what the dead counted stays counted' });
+  await until(async () => (await gateway.inFlight()) === 0, { what: 'what it had in flight does not' });
   assert.deepEqual(load.seen.wrong, []);
   assert.ok(cut > 0 && cut <= clients, `${cut} requests were cut`);
   assert.equal(load.seen.cut, cut, 'none is cut after that');
