@@ -10,11 +10,13 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { Unreadable } from '../../src/stores/ledger.ts';
+import { logBytesUncopied } from '../../src/stores/sqlite/checkpoint.ts';
 import { openConnection } from '../../src/stores/sqlite/connection.ts';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
 import { isSame } from '../../src/stores/sqlite/seen-files.ts';
@@ -282,6 +284,20 @@ for (const { name, ...failure } of noRoom) {
     assert.equal(connection.checkPlace(), true);
   });
 }
+
+test('a log that has grown too long is copied, and only once it has grown further again', (t) => {
+  const path = join(tempFolder(t), 'g.db');
+  let asked = 0;
+  const connection = openConnection(path, {}, () => (asked += 1));
+  t.after(() => connection.close());
+  const askedAt = (bytes: number): number => {
+    truncateSync(`${path}-wal`, bytes);
+    assert.equal(connection.checkPlace(), true);
+    return asked;
+  };
+  const sizes = [logBytesUncopied, logBytesUncopied + 1, logBytesUncopied + 1, logBytesUncopied + 2];
+  assert.deepEqual(sizes.map(askedAt), [0, 1, 1, 2]);
+});
 
 for (const { name, content } of [
   { name: 'an empty file', content: '' },
