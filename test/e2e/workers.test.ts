@@ -323,14 +323,21 @@ test('a worker that is replaced makes no store in the place of one that vanished
   await until(() => workersOf(bereft).length === ready.length + 1);
 });
 
-test('a worker that hangs is told of, and so is its next answer, and the next page shows the pause', async () => {
-  const hung = workersOf(gateway).find(lives) ?? 0;
+test('a worker that hangs is told of, and so is its next answer, and the next page shows the pause; a gateway whose workers all hang is not ready', async () => {
+  const [hung = 0, other = 0] = workersOf(gateway).filter(lives);
   const told = (msg: string): Promise<unknown> =>
     until(() => gateway.logs().some((line) => line['msg'] === msg && line['pid'] === hung));
   process.kill(hung, 'SIGSTOP');
   await told('a worker does not answer');
   await untilReady((reasons) => reasons.includes('1 of 2 workers do not answer'));
-  process.kill(hung, 'SIGCONT');
+  process.kill(other, 'SIGSTOP');
+  for (const query of ['', '?exclude=store']) {
+    await until(async () => {
+      const answer = await fetch(`${gateway.adminUrl}/readyz${query}`);
+      return answer.status === 503 && (await answer.text()).includes('2 of 2 workers do not answer');
+    });
+  }
+  for (const pid of [other, hung]) process.kill(pid, 'SIGCONT');
   await told('a worker answers again');
   const page = await gateway.metrics();
   const pauseSeconds = Number(/^nodejs_eventloop_lag_max_seconds (.+)$/m.exec(page)?.[1]);
