@@ -145,7 +145,7 @@ interface OpenPort {
   readonly listen: Address;
 }
 
-/** Claims the port and has the workers open it. When the first cannot start, the port is free again. */
+/** Claims the port and has the workers open it. When the first cannot start this process ends, and the port is free again. */
 async function openPort(crew: Crew, address: Address, beginning: Omit<Beginning, 'port'>): Promise<OpenPort> {
   const claim = await claimPort(address);
   // A schema may have numbers that JSON cannot express.
@@ -154,12 +154,7 @@ async function openPort(crew: Crew, address: Address, beginning: Omit<Beginning,
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     serialization: 'advanced',
   });
-  try {
-    return { claim, listen: await crew.start({ ...beginning, port: claim.port }) };
-  } catch (error) {
-    claim.release();
-    throw error;
-  }
+  return { claim, listen: await crew.start({ ...beginning, port: claim.port }) };
 }
 
 /**
