@@ -415,7 +415,10 @@ test('a drain waits for what every worker has in flight, also for one that is st
   const clients = await Promise.all(Array.from({ length: 16 }, () => openRaw(t, gateway.port)));
   for (const client of clients) client.write(get('/v1/slow'));
   await until(() => waiting.length === clients.length);
-  gateway.child.kill('SIGTERM');
+  // As a terminal does it, which tells them all.
+  const serving = workersOf(gateway).filter(lives);
+  for (const signal of ['SIGHUP', 'SIGINT'] as const) for (const pid of serving) process.kill(pid, signal);
+  gateway.child.kill('SIGINT');
   await until(async () => (await fetch(`${gateway.adminUrl}/readyz`)).status === 503);
   rmSync(join(gateway.folder, lateFile));
   await until(() => refuses(gateway.port));
