@@ -46,17 +46,14 @@ export class ExchangeFailed extends Error {
   readonly silent: boolean;
   /** True when it never had a connection to try: others held all of the target's to the end. */
   readonly inLine: boolean;
-  /** True when its time ran out in the line for a connection, or just after it, which says nothing against the target. */
-  readonly waited: boolean;
   override readonly cause: Error;
 
-  constructor(cause: Error, { sent = false, silent = false, inLine = false, waited = false } = {}) {
+  constructor(cause: Error, { sent = false, silent = false, inLine = false } = {}) {
     super(cause.message);
     this.name = 'ExchangeFailed';
     this.cause = cause;
     this.sent = sent;
     this.silent = silent;
     this.inLine = inLine;
-    this.waited = waited;
   }
 }

@@ -3,7 +3,7 @@ import { codeOf } from '../content/error-code.ts';
 /** What failed towards an upstream, as the metrics count it. */
 export type FailureKind = 'unreachable' | 'timeout' | 'broken';
 
-const timeouts = new Set<unknown>(['CONNECT_TIMEOUT', 'RESPONSE_TIMEOUT', 'ETIMEDOUT']);
+const timeouts = new Set<unknown>(['CONNECT_TIMEOUT', 'LINE_TIMEOUT', 'RESPONSE_TIMEOUT', 'ETIMEDOUT']);
 
 /**
  * The one place that turns what fails towards an upstream into a kind. `sent` tells whether any of the request had left:
@@ -40,9 +40,22 @@ export class ConnectTimeout extends Error {
 export class ResponseTimeout extends Error {
   readonly code = 'RESPONSE_TIMEOUT';
 
+  readonly ms: number;
+
   constructor(ms: number) {
     super(`no answer within ${ms} ms`);
     this.name = 'ResponseTimeout';
+    this.ms = ms;
+  }
+}
+
+/** That time ran out in the line for a connection, or just after it: nothing was sent, and it says nothing against the target. */
+export class LineTimeout extends Error {
+  readonly code = 'LINE_TIMEOUT';
+
+  constructor({ ms }: ResponseTimeout) {
+    super(`no connection became free within ${ms} ms`);
+    this.name = 'LineTimeout';
   }
 }
 

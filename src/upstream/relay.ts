@@ -9,7 +9,7 @@ import { takeHeader } from '../wire/headers.ts';
 import { sendHead } from '../wire/send-head.ts';
 import type { AnswerListener } from './answer-reader.ts';
 import { type AnswerParts, ExchangeFailed, type ExchangeListener, type Progress } from './exchange.ts';
-import { ClientGone, errorOf, ResponseTimeout, Stalled } from './failures.ts';
+import { ClientGone, errorOf, LineTimeout, ResponseTimeout, Stalled } from './failures.ts';
 import { GatheringWriter } from './gathering-writer.ts';
 import type { Guest, Seats } from './seats.ts';
 import { writeAnswerHead, writeSwitch } from './write-answer-head.ts';
@@ -297,8 +297,8 @@ export class Relay implements AnswerListener, Guest {
     const sent = this.hasLeft;
     const inLine = this.#seats.giveUp(this);
     const inTime = inLine || this.seat === 'after a wait';
-    const waited = !sent && inTime && error instanceof ResponseTimeout;
-    this.#listener.reject(new ExchangeFailed(error, { sent, silent, inLine, waited }));
+    const cause = !sent && inTime && error instanceof ResponseTimeout ? new LineTimeout(error) : error;
+    this.#listener.reject(new ExchangeFailed(cause, { sent, silent, inLine }));
   }
 
   #stop(): void {

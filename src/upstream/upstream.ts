@@ -5,7 +5,7 @@ import { overloaded, Refusal } from '../refusals.ts';
 import { safeMethods } from '../wire/safe-methods.ts';
 import { RequestHead } from './buffered/request-head.ts';
 import { type AnswerParts, ExchangeFailed, type Progress } from './exchange.ts';
-import { ClientGone, failureKind, isShortage, type FailureKind } from './failures.ts';
+import { ClientGone, failureKind, isShortage, LineTimeout, type FailureKind } from './failures.ts';
 import type { Switching } from './streamed/streamed-exchange.ts';
 import { createTargets, type Target, type TargetEvents } from './targets.ts';
 
@@ -120,8 +120,8 @@ function mayRepeat({ silent, sent }: ExchangeFailed, { method, switching }: Outg
 }
 
 /** Only if none of it was sent. One that merely waited for a connection stays here, as the other targets have none free either. */
-function mayGoElsewhere({ sent, waited }: ExchangeFailed, target: Target): boolean {
-  return !sent && (!waited || target.isAway);
+function mayGoElsewhere({ sent, cause }: ExchangeFailed, target: Target): boolean {
+  return !sent && (!(cause instanceof LineTimeout) || target.isAway);
 }
 
 interface TryParts {

@@ -10,6 +10,7 @@ import { RequestHead } from '../../../../src/upstream/buffered/request-head.ts';
 import { TargetConnection } from '../../../../src/upstream/buffered/target-connection.ts';
 import { type Connector, createConnector, createTrust } from '../../../../src/upstream/connect.ts';
 import { ExchangeFailed } from '../../../../src/upstream/exchange.ts';
+import { failureKind } from '../../../../src/upstream/failures.ts';
 import type { Relay } from '../../../../src/upstream/relay.ts';
 import { Seats } from '../../../../src/upstream/seats.ts';
 import { allIsRead } from '../../../../src/waiting/when-all-is-read.ts';
@@ -239,7 +240,8 @@ test('who waits in line for as long as an answer may take gives up its place the
   seats.take({ seat: undefined, spot: undefined, breakOff: ignore }, ignore);
   const { failure } = await ask({ signal: AbortSignal.timeout(10_000) });
   assert.ok(failure instanceof ExchangeFailed);
-  assert.equal(failure.message, 'no answer within 50 ms');
+  assert.equal(failure.message, 'no connection became free within 50 ms');
+  assert.equal(failureKind(failure.cause, failure.sent), 'timeout');
   assert.ok(failure.inLine);
   assert.equal(seats.ahead, 1);
 });
