@@ -34,13 +34,20 @@ export interface BodyOrder {
  */
 export function readBody(res: ServerResponse, order: BodyOrder): Body | Promise<Body> {
   const { head, rule } = order;
-  if (rule.kind === 'none') return head.contentLength === 0 ? noBody : readNothing(res.req, order);
+  if (rule.kind === 'none')
+    return head.contentLength === 0 ? withoutBody(res, head) : readNothing(res.req, order);
   if (head.contentEncoding !== undefined && head.contentEncoding.toLowerCase() !== 'identity') {
     throw new Refusal('content_encoding_unsupported');
   }
   if (rule.kind === 'json') return readWholeJson(res, order, rule);
   if (rule.kind === 'upload') return readUploaded(res, order, rule);
-  return head.contentLength === 0 ? noBody : readAnything(res, order, rule);
+  return head.contentLength === 0 ? withoutBody(res, head) : readAnything(res, order, rule);
+}
+
+/** The head says that there is no body. Node ends a connection on which it has met no expectation, with what comes behind it. */
+function withoutBody(res: ServerResponse, head: Head): Body {
+  if (head.expectsContinue) res.writeContinue();
+  return noBody;
 }
 
 /** Chunks may turn out to hold nothing, which is not a body (RFC 9112 §6.3). A client that asks before sending one has one. */
