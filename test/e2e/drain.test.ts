@@ -7,17 +7,16 @@ import { request, Agent, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { text as wholeText } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes, type RawSocket } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { refuses } from '../helpers/refuses.ts';
+import { main } from '../helpers/run-cli.ts';
 import { baseConfig, demoKey, startGateway } from '../helpers/start-gateway.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 import { workersOf } from '../helpers/workers-of.ts';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const over = {
   routes: [{ path: '/v1/*', methods: ['GET', 'POST'], body: { any: {} } }],
   drain: { timeout: '800ms' },

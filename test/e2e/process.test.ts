@@ -14,11 +14,11 @@ import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
+import { main, runOf, type CliRun } from '../helpers/run-cli.ts';
 import { baseConfig, demoKey, namePath, overlay, type Yaml } from '../helpers/start-gateway.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const main = join(root, 'src/main.ts');
 const scene = { after };
 const upstream = await startRecordingUpstream(scene);
 const busyPort = await listen(scene, createServer());
@@ -32,24 +32,13 @@ const name = requestBytes(
   '{"firstName":"A","lastName":"B"}',
 );
 
-interface Ended {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
+function run(args: readonly string[], env: Record<string, string> = {}): Promise<CliRun> {
+  return ending(spawn(process.execPath, [main, ...args], { cwd: folder, env: { ...process.env, ...env } }));
 }
 
-async function run(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
-  const child = spawn(process.execPath, [main, ...args], { cwd: folder, env: { ...process.env, ...env } });
-  return await ending(child);
-}
-
-async function ending(child: ChildProcess): Promise<Ended> {
+function ending(child: ChildProcess): Promise<CliRun> {
   after(() => void child.kill('SIGKILL'));
-  let [stdout, stderr] = ['', ''];
-  child.stdout?.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
-  child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, stdout, stderr };
+  return runOf(child);
 }
 
 let files = 0;
@@ -289,13 +278,13 @@ test('a Node that is too old ends every command with one clear line and code 69'
 describe('an output that cannot be written', { concurrency: 3 }, () => {
   const config = configured({ plans: { free: {} } });
 
-  function runUnread(words: string): Promise<Ended> {
+  function runUnread(words: string): Promise<CliRun> {
     const child = spawn(process.execPath, [main, ...words.split(' '), '--config', config], { cwd: folder });
     child.stdout.destroy();
     return ending(child);
   }
 
-  function runOnFullDisk(words: string): Promise<Ended> {
+  function runOnFullDisk(words: string): Promise<CliRun> {
     const full = openSync('/dev/full', 'w');
     const child = spawn(process.execPath, [main, ...words.split(' '), '--config', config], {
       cwd: folder,
@@ -332,7 +321,7 @@ describe('an output that cannot be written', { concurrency: 3 }, () => {
     assert.match((await commandHere(['keys', 'show', 'lost', '--config', config])).stdout, /secret 2/);
   });
 
-  function runInShell(words: string, redirection: string): Promise<Ended> {
+  function runInShell(words: string, redirection: string): Promise<CliRun> {
     const line = `"$0" "$@" ${redirection}`;
     const all = [process.execPath, main, ...words.split(' '), '--config', config];
     return ending(spawn('sh', ['-c', line, ...all], { cwd: folder }));

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { appendFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { after, test, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { openStore } from '../../src/stores/open-store.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
@@ -16,6 +14,7 @@ import { until } from '../helpers/poll.ts';
 import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { refuses } from '../helpers/refuses.ts';
+import { main, runOf, type CliRun } from '../helpers/run-cli.ts';
 import { removeStore } from '../helpers/sqlite-file.ts';
 import {
   baseConfig,
@@ -484,16 +483,8 @@ test('a worker cannot be started by hand', async (t) => {
   assert.equal(ended.code, 64);
 });
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-
-async function run(t: TestContext, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-  const child = spawn(process.execPath, [main, ...args], {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+function run(t: TestContext, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<CliRun> {
+  const child = spawn(process.execPath, [main, ...args], { env: { ...process.env, ...env } });
   t.after(() => void child.kill('SIGKILL'));
-  let stderr = '';
-  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, stderr };
+  return runOf(child);
 }

@@ -4,12 +4,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
-import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { launch } from '../../src/commands/relaunch.ts';
 import { isObject } from '../../src/content/is-object.ts';
 import { hasEnded } from './has-ended.ts';
 import { until, type Scene } from './poll.ts';
+import { main } from './run-cli.ts';
 
 /** One line of the gateway's log. */
 export type LogLine = Readonly<Record<string, unknown>>;
@@ -60,8 +60,6 @@ export interface GatewayOptions {
 
 /** A start is the most work that a test asks of a busy machine. A gateway that fails to start ends, and is not waited for. */
 const longestStartMs = 180_000;
-
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 /** The key of the base configuration. */
 export const demoKey = 'k-demo';

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { main } from '../../helpers/run-cli.ts';
 
-const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 const scriptFor = (shell: string) =>
   execFileSync(process.execPath, [main, 'completion', shell], { encoding: 'utf8' });
 const script = scriptFor('bash');

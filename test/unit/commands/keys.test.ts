@@ -3,13 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { commandHere } from '../../helpers/command-here.ts';
 import { writeTemporary } from '../../helpers/config-file.ts';
+import { main } from '../../helpers/run-cli.ts';
 import { demoKey, type Yaml } from '../../helpers/start-gateway.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
-
-const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 
 test('no store is made for a key that cannot be one', async (t) => {
   const { run, store } = withoutStore(t);
