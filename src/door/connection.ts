@@ -9,6 +9,7 @@ import { safeMethods } from '../wire/safe-methods.ts';
 /** One client connection, and what is in flight on it. */
 export class Connection {
   readonly #socket: Socket;
+  readonly #onAnswer: () => void;
   /** In the order they came. Few, so a list is faster than a map. */
   readonly #inFlight: ServerResponse[] = [];
   #requests = 0;
@@ -19,11 +20,13 @@ export class Connection {
   /** Bytes that had left for the client at the last sign of progress, and since when more have waited. */
   #sentBytes = 0;
   #waitingSince: number | undefined;
-  /** The parser could make no sense of what came: nothing more is read from it. */
+  /** What came made no sense, or was too much: nothing more is made of what may still come. */
   #isGivenUp = false;
 
-  constructor(socket: Socket) {
+  /** `onAnswer` is called for each request whose answer is out, or lost. */
+  constructor(socket: Socket, onAnswer: () => void) {
     this.#socket = socket;
+    this.#onAnswer = onAnswer;
     socket.prependListener('end', () => endHalfClosed(socket, this.#inFlight[0]));
   }
 
@@ -57,6 +60,7 @@ export class Connection {
     this.#inFlight.push(res);
     res.on('close', () => {
       this.#remove(res);
+      this.#onAnswer();
       this.#idleSince = performance.now();
       if (req.visit.cut === 'upstream') this.#noteCut();
       this.#answered = req;
@@ -93,7 +97,12 @@ export class Connection {
     return this.#answered?.complete === false;
   }
 
-  /** Nothing more can be read from it: it ends with the last answer under way. False when that was already known. */
+  /** Whether requests are read from it. */
+  get isOpen(): boolean {
+    return !this.#isGivenUp && !this.#socket.destroyed;
+  }
+
+  /** No more requests are read from it: it ends with the last answer under way. False when that was already known. */
   giveUp(): boolean {
     if (this.#isGivenUp) return false;
     this.#isGivenUp = true;

@@ -11,13 +11,16 @@ import { Connection, endsAhead } from './connection.ts';
  */
 export class Connections {
   readonly #limits: Limits;
-  /** How many requests a connection may hold, the refused ones among them. */
-  readonly #heldMax: number;
   readonly #open = new Map<Socket, Connection>();
   #inFlight = 0;
+  /** Those whose answers are not out, refusals among them. */
+  #unanswered = 0;
   #refused = 0;
   readonly #leave = (): void => {
     this.#inFlight -= 1;
+  };
+  readonly #noteAnswer = (): void => {
+    this.#unanswered -= 1;
   };
   /** Whether each answer ends its connection. */
   #endsEach = false;
@@ -26,7 +29,6 @@ export class Connections {
 
   constructor(limits: Limits) {
     this.#limits = limits;
-    this.#heldMax = limits.inFlightPerConnection + Math.max(limits.inFlightPerConnection, refusedMin);
   }
 
   get count(): number {
@@ -51,13 +53,24 @@ export class Connections {
     socket.destroy();
   }
 
-  opened(socket: Socket): void {
-    const connection = new Connection(socket);
+  opened(socket: Socket): Connection {
+    const connection = new Connection(socket, this.#noteAnswer);
     this.#open.set(socket, connection);
     socket.once('close', () => {
       this.#open.delete(socket);
       process.nextTick(() => connection.closeAnswers());
     });
+    return connection;
+  }
+
+  /**
+   * Asked before anything is made of a further request. What is read in one turn of the event loop is held until its end, also when
+   * it was refused at once: two requests of 16 KB on each of 10,000 connections would take 1 GB. Only who asks ahead is held to
+   * that: a client that reads nothing crowds nobody out.
+   */
+  takesMore(connection: Connection): boolean {
+    if (connection.isBusy && this.#unanswered >= this.#limits.inFlight) connection.giveUp();
+    return connection.isOpen;
   }
 
   /**
@@ -70,10 +83,10 @@ export class Connections {
     if (connection === undefined) return ignore;
     const detail = this.#whyNot(connection);
     connection.enter(res);
-    // Refusals that nobody reads pile up too. To stop reading would not do: nobody would hear the client leave.
-    if (connection.inFlight >= this.#heldMax) connection.cutOff();
+    this.#unanswered += 1;
     if (detail !== undefined) {
-      res.shouldKeepAlive = false;
+      // Or what comes behind it would pile up, as refusals that nobody reads.
+      connection.giveUp();
       throw overloaded({ detail });
     }
     this.#inFlight += 1;
@@ -155,9 +168,6 @@ export class Connections {
 }
 
 function ignore(): void {}
-
-/** Even where few requests may be in flight, a client gets to read that it sent one too many. */
-const refusedMin = 16;
 
 /**
  * How long a request may go on once its connection is cut: a store that does not answer must not hold up the end. Together with

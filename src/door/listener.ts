@@ -44,9 +44,12 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const { address, sharesPort, connections } = options;
   const server = createServer(options);
   server.on('connection', (socket: Socket) => {
-    parseWhileOpen(socket);
-    if (connections.hasRoom) connections.opened(socket);
-    else connections.refuse(socket);
+    if (!connections.hasRoom) {
+      connections.refuse(socket);
+      return;
+    }
+    const connection = connections.opened(socket);
+    parseWhileOpen(socket, () => connections.takesMore(connection));
   });
   leadToHandler(server, options);
   const timer = setInterval(() => whenAllIsRead(() => lookAround(options)), lookEveryMs);

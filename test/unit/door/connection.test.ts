@@ -16,7 +16,7 @@ async function openConnection(t: Scene) {
   const opened = once(server, 'connection');
   const client = await openRaw(t, await listen(t, server));
   const [socket] = (await opened) as [Socket];
-  const connection = new Connection(socket);
+  const connection = new Connection(socket, () => undefined);
   const answers: ServerResponse[] = [];
   server.on('request', (req, res) => {
     req.visit = new Visit('id', { peer: '', client: '', trusted: false });

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Limits } from '../../../src/config/config.ts';
 import { Connections } from '../../../src/door/connections.ts';
 import { Visit } from '../../../src/visit.ts';
+import { parseWhileOpen } from '../../../src/wire/parse-while-open.ts';
 import { listen } from '../../helpers/listen.ts';
+import { parseResponses } from '../../helpers/parse-responses.ts';
 import { until } from '../../helpers/poll.ts';
 import { openRaw } from '../../helpers/raw-socket.ts';
 
@@ -29,4 +32,38 @@ test('nothing is left only when every request has been settled, and not as soon 
   assert.ok(!isGone);
   leave?.();
   await gone;
+});
+
+test('answers that are not out bound what may be asked ahead on all connections together, and nothing else', async (t) => {
+  const connections = new Connections({ connections: 9, inFlight: 2, inFlightPerConnection: 9 } as Limits);
+  const answers: ServerResponse[] = [];
+  const server = createServer((req, res) => {
+    req.visit = new Visit('id', { peer: '', client: '', trusted: false });
+    answers.push(res);
+    connections.enter(res)();
+  });
+  server.on('connection', (socket) => {
+    const connection = connections.opened(socket);
+    parseWhileOpen(socket, () => connections.takesMore(connection));
+  });
+  const port = await listen(t, server);
+  const ask = async (times: number) => {
+    const client = await openRaw(t, port);
+    client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(times));
+    return client;
+  };
+  await ask(2);
+  await until(() => answers.length === 2);
+  const ahead = await ask(9);
+  await until(() => answers.length === 3);
+  await ask(1);
+  await until(() => answers.length === 4);
+  const held = answers.splice(0);
+  const out = held.map((res) => once(res, 'close'));
+  for (const res of held) res.end();
+  await Promise.all(out);
+  const [answer, ...others] = parseResponses(await ahead.receivedUntilClose(), { methods: [], closed: true });
+  assert.deepEqual([answer?.headers['connection'], others], ['close', []]);
+  await ask(2);
+  await until(() => answers.length === 2);
 });
