@@ -96,8 +96,8 @@ test('a wrong method is 405 and says which are right; OPTIONS gives no other ori
     ]),
   );
   assert.deepEqual(
-    [options.status, options.headers['allow'], options.text],
-    [204, 'GET, HEAD, PATCH, OPTIONS', ''],
+    [options.status, options.headers['allow'], options.headers['content-length'], options.text],
+    [204, 'GET, HEAD, PATCH, OPTIONS', undefined, ''],
   );
   assert.ok(!Object.keys(options.headers).some((name) => name.startsWith('access-control')));
   const preflight = requestBytes(`OPTIONS ${path}`, [host, ['Origin', 'https://evil.example']]);
@@ -239,6 +239,17 @@ test('a body that is too large is refused before it is sent, and one without a l
   await isCut(chunked);
 });
 
+test('the rest of a body that is too large is read, and the next request behind it is answered', async (t) => {
+  const client = await openRaw(t, port);
+  client.write(raw('POST /v1/keys', [json, ['Transfer-Encoding', 'chunked']]));
+  for (let i = 0; i < 4; i += 1) client.write(`20000\r\n${'x'.repeat(0x20000)}\r\n`);
+  client.write(Buffer.concat([Buffer.from('0\r\n\r\n'), raw(`GET ${path}`)]));
+  assert.deepEqual(
+    (await client.responses(2)).map(({ status }) => status),
+    [413, 200],
+  );
+});
+
 test('chunks that hold nothing are no body, and those that hold something are one', async (t) => {
   const chunked = ['Transfer-Encoding', 'chunked'] as const;
   const body = { plan: 'free', quotas: [{ name: 'monthly', limit: 5, per: 'month' }] };
@@ -255,6 +266,11 @@ test('chunks that hold nothing are no body, and those that hold something are on
     );
   }
   assert.equal((await exchange(t, port, raw('POST /v1/keys', [json, chunked], '0\r\n\r\n'))).status, 400);
+  for (const headers of [[['Content-Length', '2']], [chunked, ['Expect', '100-continue']]] as const) {
+    const asked = await openRaw(t, port);
+    asked.write(raw(`POST ${own}/disable`, headers));
+    assert.equal((await asked.responses(1))[0]?.status, 400, 'before any of it has come');
+  }
 });
 
 /** Bodies that are taken, by operation. */
