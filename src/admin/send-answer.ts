@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { endOnceRead } from '../wire/end-once-read.ts';
-import { hasBody } from './read-request.ts';
 
 /** An answer before it is written. */
 export interface Answer {
@@ -47,7 +46,7 @@ export function sendText(
     ...(status === 204 ? {} : { 'Content-Length': Buffer.byteLength(text) }),
     ...headers,
   });
-  if (req.complete || res.shouldKeepAlive || !hasBody(req)) res.end(text);
+  if (req.complete || res.shouldKeepAlive) res.end(text);
   else endOnceRead(res, text);
 }
 

@@ -9,7 +9,15 @@ const underWay = { complete: false, headersSent: false, isSent: false };
 const unreadable = 'The request cannot be read';
 const late = 'ERR_HTTP_REQUEST_TIMEOUT';
 
-for (const { what, code = 'HPE_INVALID_METHOD', bytesRead = 1, earlier, says } of [
+for (const {
+  what,
+  code = 'HPE_INVALID_METHOD',
+  bytesRead = 1,
+  earlier,
+  isBehind = false,
+  isEnded = false,
+  says,
+} of [
   { what: 'a first request', says: unreadable },
   { what: 'a request that is late', code: late, says: 'The request took too long to arrive' },
   { what: 'the body of a request', earlier: underWay, says: unreadable },
@@ -19,6 +27,8 @@ for (const { what, code = 'HPE_INVALID_METHOD', bytesRead = 1, earlier, says } o
     says: unreadable,
   },
   { what: 'what follows a request that waits for its answer', earlier: { ...underWay, complete: true } },
+  { what: 'the body of a request behind one that waits for its answer', earlier: underWay, isBehind: true },
+  { what: 'what comes when nothing more can be said', isEnded: true },
   { what: 'a body whose answer has begun', earlier: { ...underWay, headersSent: true } },
   { what: 'a body whose answer is sent', earlier: { ...underWay, headersSent: true, isSent: true } },
   { what: 'a connection on which nothing was asked', code: late, bytesRead: 0 },
@@ -35,10 +45,13 @@ for (const { what, code = 'HPE_INVALID_METHOD', bytesRead = 1, earlier, says } o
     });
     const latest =
       earlier && ({ req: earlier, headersSent: earlier.headersSent } as unknown as ServerResponse);
+    const unanswered = latest === undefined || earlier?.isSent === true ? [] : [latest];
+    if (isBehind) unanswered.unshift({} as ServerResponse);
+    if (isEnded) socket.end();
     answerUnreadable(
       Object.assign(new Error('x'), { code }),
       Object.assign(socket, { bytesRead }) as unknown as Socket,
-      { latest, unanswered: new Set(latest === undefined || earlier?.isSent === true ? [] : [latest]) },
+      { latest, unanswered: new Set(unanswered) },
     );
     const isCut = socket.destroyed;
     socket.destroy();

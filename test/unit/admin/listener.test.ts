@@ -69,14 +69,29 @@ test('the readiness leaves out the store for those who say so, and what is missp
 
 describe('a body that never ends', { concurrency: true }, () => {
   for (const target of ['GET /livez', 'POST /livez', 'GET /metrics', 'GET /openapi.json', 'GET /v1/keys']) {
-    test(`who sends one with ${target} is answered, and cut`, async (t) => {
+    test(`who sends one with ${target} is answered, and cut, unlike one who has sent all of his`, async (t) => {
       const { url } = await openAdmin(t, '{ listen: "127.0.0.1:9090" }');
-      const client = await openRaw(t, Number(new URL(url).port));
-      client.write(requestBytes(target, [['Content-Length', '1000000']], 'half'));
+      const port = Number(new URL(url).port);
+      const [client, other] = [await openRaw(t, port), await openRaw(t, port)];
+      const whole = requestBytes(target, [['Host', 'localhost']], 'all');
+      other.write(whole);
+      await other.responses(1);
+      client.write(
+        requestBytes(
+          target,
+          [
+            ['Host', 'localhost'],
+            ['Content-Length', '1000000'],
+          ],
+          'half',
+        ),
+      );
       assert.equal((await client.responses(1)).length, 1);
       // Silence would end the connection anyway.
       const sending = setInterval(() => client.write('x'), 20);
       await until(() => client.closed).finally(() => clearInterval(sending));
+      other.write(whole);
+      assert.equal((await other.responses(2)).length, 2);
     });
   }
 });
