@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
@@ -137,6 +138,13 @@ test('metrics tell what happened, and no client can make a series', async (t) =>
   ]) {
     assert.match(text, row);
   }
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  const told = [...readme.matchAll(/^\| `(gatehouse_\w+)` /gm)].map(([, name]) => name);
+  assert.ok(told.length > 20);
+  assert.deepEqual(
+    told.filter((name) => !text.includes(`# TYPE ${name} `)),
+    [],
+  );
 });
 
 test('metrics count client connections, clients that left as 499, and upstream failures by kind', async (t) => {
