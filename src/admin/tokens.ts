@@ -20,5 +20,5 @@ export function createTokenFinder(tokens: readonly AdminToken[]): FindToken {
 
 /** The token of an `Authorization: Bearer …` header; undefined when there is none. */
 export function bearerOf(authorization: string | undefined): string | undefined {
-  return /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
+  return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
 }
