@@ -157,7 +157,10 @@ function apiRules({ ask, other, gateways }: Scene): void {
     for (const action of ['revoke', 'disable', 'enable']) {
       assert.equal((await ask('POST', `${path}/${action}`, match)).status, 412, action);
     }
-    assert.equal((await ask('POST', `${path}/rotate`, { ...match, body: { overlap: '1h' } })).status, 412);
+    for (const named of [{}, { 'idempotency-key': randomUUID() }]) {
+      const request = { headers: { ...match.headers, ...named }, body: { overlap: '1h' } };
+      assert.equal((await ask('POST', `${path}/rotate`, request)).status, 412);
+    }
     const shown = await ask('GET', path);
     assert.deepEqual(
       [shown.body.name, shown.body.secrets.length, shown.headers.get('etag')],

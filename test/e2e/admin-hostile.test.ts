@@ -158,6 +158,7 @@ test('all that is wrong in fields is said at once, and none of it repeated', asy
     'quotas[0].limit',
     'tpyo',
   ]);
+  assert.ok(answer.body.error.startsWith(answer.body.fields[0]?.field ?? '?'));
   assert.ok(!answer.text.includes('hidden'));
   const misspelt = await ask('POST', '/v1/keys', { body: { plan: 'free', ownr: 'a' } });
   assert.match(misspelt.body.error, /did you mean "owner"\?$/);
