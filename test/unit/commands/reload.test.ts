@@ -79,7 +79,7 @@ for (const { forward, isRefused } of [
   { forward: 'stream', isRefused: false },
 ]) {
   test(`a folder that is not there is a reason to refuse a reload if uploads wait in it: ${forward}`, async () => {
-    const routes = [{ body: { kind: 'upload', upload: { forward } } }];
+    const routes = [{ body: { kind: 'none' } }, { body: { kind: 'upload', upload: { forward } } }];
     const spool = { directory: '/no/such/folder' };
     const { reloader, told, apply } = createScene({ routes, spool } as unknown as Partial<Config>);
     reloader.ask();
