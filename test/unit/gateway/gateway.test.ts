@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { stringify } from 'yaml';
 import type { Config } from '../../../src/config/config.ts';
@@ -14,6 +16,7 @@ import { until } from '../../helpers/poll.ts';
 import { exchange, requestBytes } from '../../helpers/raw-socket.ts';
 import { baseConfig, demoKey, overlay } from '../../helpers/start-gateway.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
+import { settle } from '../../helpers/turnable-clock.ts';
 
 test('a configuration that is in force no more is not kept, whatever was taken over from it', async (t) => {
   const folder = tempFolder(t);
@@ -67,6 +70,64 @@ test('a reload ends the connections to an upstream that has changed, and keeps t
   await until(() => changing.open() === 0);
   await call('other');
   assert.deepEqual([staying.open(), staying.ever()], [1, 1]);
+});
+
+test('a gateway that cannot listen leaves no connection to its store', async (t) => {
+  let open = 0;
+  const store = createTcpServer((socket) => {
+    open += 1;
+    socket.on('close', () => (open -= 1)).resume();
+  });
+  const taken = await startCounting(t);
+  const yaml = overlay(baseConfig('http://127.0.0.1:9', tempFolder(t)), {
+    store: `redis://127.0.0.1:${await listen(t, store)}`,
+    listen: new URL(taken.url).host,
+  });
+  const logger = createLogger('silent', { write: () => undefined });
+  await assert.rejects(startGateway(loadConfig(writeTemporary(t, stringify(yaml)), {}), logger), {
+    code: 'EADDRINUSE',
+  });
+  await until(() => open === 0);
+});
+
+test('a gateway that stops closes its store only when the change that an operator has asked for is done', async (t) => {
+  const folder = tempFolder(t);
+  const file = join(folder, 'g.db');
+  const token = 'an-admin-token-of-enough-letters';
+  const yaml = overlay(baseConfig('http://127.0.0.1:9', folder), {
+    store: `sqlite:${file}`,
+    storeDeadline: '5s',
+    admin: { token },
+  });
+  const logger = createLogger('silent', { write: () => undefined });
+  const gateway = await startGateway(loadConfig(writeTemporary(t, stringify(yaml)), {}), logger);
+  const other = new DatabaseSync(file);
+  t.after(() => other.close());
+  other.exec('BEGIN IMMEDIATE');
+  const request = requestBytes(
+    'POST /v1/keys',
+    [
+      ['Host', 'localhost'],
+      ['Authorization', `Bearer ${token}`],
+      ['Content-Type', 'application/json'],
+    ],
+    '{"plan":"free"}',
+  );
+  const changing = exchange(t, gateway.admin.port, request);
+  const probe = requestBytes('GET /livez', [['Host', 'localhost']]);
+  for (let turn = 0; turn < 5; turn += 1) await exchange(t, gateway.admin.port, probe);
+  const drained = gateway.drain(0);
+  await until(() =>
+    exchange(t, gateway.listen.port, probe).then(
+      () => false,
+      () => true,
+    ),
+  );
+  // Time enough to close a store that nobody waits for.
+  for (let turn = 0; turn < 50; turn += 1) await settle();
+  other.exec('ROLLBACK');
+  assert.equal((await changing).status, 201);
+  await drained;
 });
 
 /** An upstream that counts its connections. */
