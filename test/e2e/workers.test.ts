@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import cluster from 'node:cluster';
 import { appendFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { after, test, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { stringify } from 'yaml';
+import type { Order, Report } from '../../src/commands/workers/worker-messages.ts';
+import { handOver, type HandedConfig } from '../../src/config/hand-over.ts';
+import { readConfig } from '../../src/config/load-config.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
@@ -475,6 +479,40 @@ test('a first worker that is killed while it starts ends the start with one clea
   });
   assert.match(ended.stderr, /^gatehouse: the first worker was ended by SIGKILL [^\n]+ memory[^\n]+\n$/);
   assert.equal(ended.code, 70);
+});
+
+test('a configuration that comes to a worker while it starts is in force as soon as it serves', async (t) => {
+  const folder = tempFolder(t);
+  const handed = (path: string): HandedConfig => {
+    const file = join(folder, 'gateway.yaml');
+    // For a store that does not answer a start waits for a moment.
+    const change = {
+      workers: 2,
+      store: `redis://127.0.0.1:${hole}`,
+      storeDeadline: '100ms',
+      routes: [{ path, methods: ['GET'], body: 'none' }],
+    };
+    writeFileSync(file, stringify(overlay(baseConfig(upstream.url, folder), change)));
+    return handOver(readConfig(file, {}));
+  };
+  upstream.handler = (_, res) => void res.end('ok');
+  cluster.setupPrimary({ exec: main, args: ['worker'], silent: true, serialization: 'advanced' });
+  const worker = cluster.fork();
+  t.after(() => worker.process.kill('SIGKILL'));
+  const beginning = { config: handed('/v1/before'), logFormat: 'json', port: 0 } as const;
+  let port = 0;
+  await new Promise<void>((resolve) => {
+    worker.on('message', (report: Report) => {
+      if (report.kind === 'ready') port = report.listen.port;
+      if (report.kind === 'answer') resolve();
+      if (report.kind !== 'awake') return;
+      worker.send({ kind: 'begin', beginning, speaksForAll: false } satisfies Order);
+      worker.send({ kind: 'reload', id: 1, config: handed('/v1/after') } satisfies Order);
+    });
+  });
+  const client = await openRaw(t, port);
+  client.write(get('/v1/after'));
+  assert.equal((await client.responses(1))[0]?.status, 200);
 });
 
 test('a worker cannot be started by hand', async (t) => {
