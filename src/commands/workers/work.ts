@@ -126,6 +126,5 @@ function sayIfStopping(state: ReadinessReport): ReadinessReport | 'stopping' {
 
 /** Resolves when the message has left, or there is nobody to take it. */
 async function report(worker: Worker, message: Report): Promise<void> {
-  if (!worker.isConnected()) return;
   await new Promise<void>((resolve) => worker.send(message, () => resolve()));
 }
