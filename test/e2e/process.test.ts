@@ -123,6 +123,19 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
     assert.equal(ended.code, 69);
   });
 
+  test('one whose answers would show a key serves nobody', async () => {
+    const showsKeys = `--import=data:text/javascript,${encodeURIComponent(`
+      const { prototype } = process.getBuiltinModule('http').ServerResponse;
+      const { writeHead } = prototype;
+      prototype.writeHead = function (status, headers) {
+        return writeHead.call(this, status, [...headers, 'X-Key', String(this.req.headers.apikey)]);
+      };
+    `)}`;
+    const ended = await run(['serve', '--config', configured({})], { NODE_OPTIONS: showsKeys });
+    assert.match(ended.stderr, /^gatehouse: a key would show in [^\n]+, so nothing was started[^\n]+\n$/);
+    assert.deepEqual([ended.code, ended.stdout], [70, '']);
+  });
+
   test('a working directory that was removed ends every command with one clear line and code 69', async () => {
     const config = configured({ store: 'sqlite:./gatehouse.db' });
     for (const words of ['serve', 'keys list', 'usage show']) {
