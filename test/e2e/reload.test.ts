@@ -400,9 +400,13 @@ for (const gateway of [alone, leading]) {
     // What comes later is answered by then, so the change waits for the lock.
     await gateway.metrics();
     const ended = gateway.stop();
+    await until(() => count(gateway, 'stopping') === 1);
+    const reloads = count(gateway, taken);
+    gateway.child.kill('SIGHUP');
     await until(async () => (await refuses(gateway.port)) && workersOf(gateway).every(isGone));
     locker.close();
     assert.equal((await change).status, 201);
     assert.equal((await ended).code, 0);
+    assert.equal(count(gateway, taken), reloads, 'nothing is read anew while it stops');
   });
 }
