@@ -403,7 +403,7 @@ const undone: (() => void | Promise<void>)[] = [];
 after(async () => {
   for (const undo of undone) await undo();
 });
-const leaderFaultsOnSignal = `--import=data:text/javascript,if(process.argv[2]==='serve')process.on('SIGUSR2',()=>{throw(Error())})`;
+const faultOnSignal = `--import=data:text/javascript,process.on('SIGUSR2',()=>{throw(Error())})`;
 
 test('a drain waits for what every worker has in flight, also for one that is still starting and serves already, while another gateway takes the port', async (t) => {
   const waiting: (() => void)[] = [];
@@ -428,7 +428,7 @@ test('a drain waits for what every worker has in flight, also for one that is st
   next = await startGateway(
     { after: (undo) => void undone.push(undo) },
     overlay(over, { listen: `127.0.0.1:${gateway.port}`, drain: { delay: '1m' } }),
-    { upstream: upstream.url, env: { NODE_OPTIONS: leaderFaultsOnSignal } },
+    { upstream: upstream.url, env: { NODE_OPTIONS: faultOnSignal } },
   );
   for (const answer of waiting) answer();
   for (const client of clients) assert.equal((await client.responses(1))[0]?.text, 'late');
@@ -437,6 +437,20 @@ test('a drain waits for what every worker has in flight, also for one that is st
   await until(() => gateway.logs().at(-1)?.['msg'] === 'stopped');
   const told = gateway.logs().filter(({ path, status }) => path === '/v1/slow' && status === 200);
   assert.deepEqual([told.length, errors()], [clients.length, before]);
+});
+
+test('a worker that has a fault tells of it in the log, and is replaced', async () => {
+  const faulty = next ?? assert.fail('none was started');
+  await until(() => workersOf(faulty).length === 2);
+  const [pid = 0] = workersOf(faulty);
+  process.kill(pid, 'SIGUSR2');
+  await until(() => workersOf(faulty).length === 3);
+  const told = faulty.logs().filter(({ level }) => level === 'fatal' || level === 'error');
+  const of = told.map(({ msg, code }) => [String(msg).split(',')[0], code]);
+  assert.deepEqual(of, [
+    ['a fault of the gateway itself', undefined],
+    ['a worker ended', 70],
+  ]);
 });
 
 for (const { end, signal, exit } of [
