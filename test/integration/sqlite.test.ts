@@ -199,6 +199,8 @@ test('a store goes on with a copy of its database, and not with another in its p
   ]) {
     await assert.rejects(call(), /g\.db is not the database that it was at the start/);
   }
+  // It is not held open: the last to close a database removes its log.
+  assert.equal(existsSync(`${path}-wal`), false);
   removeStore(path);
   renameSync(`${path}.copy`, path);
   await until(async () =>
