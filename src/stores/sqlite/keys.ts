@@ -119,7 +119,7 @@ export function prepareKeys(database: DatabaseSync, clock: () => number): KeyCal
       const since = Number(cursor);
       // Older than what is still there, or ahead of all of it: then this is another file than before.
       if (since > newest || since < oldest - 1) return { cursor: String(newest), events: undefined };
-      const rows = since === newest ? [] : sql.changes.all(since);
+      const rows = sql.changes.all(since);
       const events = rows.map(({ key }) =>
         key === null ? ({ kind: 'added' } as const) : ({ kind: 'changed', keyId: String(key) } as const),
       );
