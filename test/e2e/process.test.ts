@@ -15,6 +15,7 @@ import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { main, runOf, type CliRun } from '../helpers/run-cli.ts';
+import { sql } from '../helpers/sqlite-file.ts';
 import { baseConfig, demoKey, namePath, overlay, type Yaml } from '../helpers/start-gateway.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
@@ -121,6 +122,17 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
     assert.match(ended.stdout, /made\.db","msg":"a new store was made"/);
     assert.match(ended.stderr, /^gatehouse: [^\n]+: another process uses it\n$/);
     assert.equal(ended.code, 69);
+  });
+
+  test('one whose store another program keeps locked waits for a while, and ends', async (t) => {
+    const locker = sql(join(folder, 'locked.db'), 'PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    t.after(() => locker.close());
+    const ended = await run(['serve', '--config', configured({ store: `sqlite:${folder}/locked.db` })]);
+    assert.match(
+      ended.stderr,
+      /^gatehouse: the store cannot be opened: cannot open \S+: database is locked\n$/,
+    );
+    assert.equal(ended.code, 74);
   });
 
   test('one whose answers would show a key serves nobody', async () => {
