@@ -7,6 +7,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmdirSync,
   rmSync,
@@ -84,23 +85,37 @@ const refused = [
   },
   {
     name: 'a database of another program',
-    make: (path: string) => void sql(path, 'CREATE TABLE t (x)'),
+    make: (path: string) => sql(path, 'CREATE TABLE t (x)').close(),
     says: /another program/,
   },
   {
     name: 'a file of a newer version',
-    make: (path: string) => void sql(path, 'PRAGMA application_id = 0x47617465; PRAGMA user_version = 99'),
+    make: (path: string) => sql(path, 'PRAGMA application_id = 0x47617465; PRAGMA user_version = 99').close(),
     says: /newer Gatehouse \(version 99/,
   },
 ];
 for (const { name, make, says } of refused) {
-  test(`${name} is refused with a clear reason`, async (t) => {
+  test(`${name} is refused with a clear reason, and not held open`, async (t) => {
     const path = join(tempFolder(t), 'g.db');
     make(path);
     assert.throws(
       () => openSqlite(path),
       (error) => error instanceof StoreUnavailable && says.test(error.message),
     );
+    assert.ok(!openFiles().includes(path));
+  });
+}
+
+/** Those of this process, where the system tells. */
+function openFiles(): readonly string[] {
+  const folder = '/proc/self/fd';
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder).flatMap((file) => {
+    try {
+      return readlinkSync(join(folder, file));
+    } catch {
+      return []; // that by which the folder was read
+    }
   });
 }
 
