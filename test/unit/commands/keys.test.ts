@@ -209,6 +209,33 @@ test('a rotation needs one word on the secret before it, and an update something
   assert.equal(secrets.length, 1);
 });
 
+test('a change of a key is made, and told in the form that was asked for, or not at all', async (t) => {
+  const { file, run } = withoutStore(t);
+  const before = (await run('create', '--plan', 'free', '--id', 'k1', '--quiet')).stdout;
+  const updated = await run('update', 'k1', '--plan', 'paid', '--owner', 'acme');
+  assert.match(updated.stdout, /^owner +acme\nstate +good\nplan +paid\n/m);
+  for (const [words, stdout, stderr] of [
+    [['update', 'k1', '--clear', 'owner', '--json'], /"owner": "",\n[^]*"plan": "paid"/, ''],
+    [['update', 'k1', '--name', 'build', '--quiet'], /^$/, ''],
+    [['disable', 'k1', '--yes', '--json'], /"name": "build"[^]*"state": "disabled"/, ''],
+    [['enable', 'k1'], /^$/, 'Key k1 was enabled.\n'],
+    [['disable', 'k1', '--yes', '--quiet'], /^$/, ''],
+    [['enable', 'k1', '--json'], /"state": "good"/, ''],
+  ] as const) {
+    const ended = await run(...words);
+    assert.match(ended.stdout, stdout);
+    assert.deepEqual([ended.code, ended.stderr], [0, stderr], words.join(' '));
+  }
+  const rotated = await run('rotate', 'k1', '--now', '--yes');
+  assert.match(rotated.stderr, /^Key k1 has a new secret\. No other secret of it works any more\.\n/);
+  const verify = ['keys', 'verify', '--quiet', '--config', file];
+  for (const [secret, code] of [
+    [rotated.stdout, 0],
+    [before, 1],
+  ] as const)
+    assert.equal((await commandHere(verify, secret)).code, code);
+});
+
 test('an import of nothing has failed, and says so', async (t) => {
   const { file } = withoutStore(t);
   for (const input of ['', '\n', 'secret,plan\n']) {
