@@ -28,7 +28,7 @@ export interface Upstream {
   send(request: OutgoingRequest, res: ServerResponse, progress: Progress): Promise<void>;
   /**
    * Resolves when a connection to one of the targets can be made, TLS included. If a shortage on this side kept it from trying, the
-   * last result still holds.
+   * last result still holds, or the answer that a request has had since.
    */
   probe(): Promise<void>;
   /** Keeps no connections any more. Requests under way, or in line, go on to their end. */
@@ -48,6 +48,7 @@ const wholeBytesMax = 64 * 1024;
 
 export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): Upstream {
   const targets = createTargets(config, events);
+  let isReached = false;
 
   async function send(request: OutgoingRequest, res: ServerResponse, progress: Progress): Promise<void> {
     let unreached: Set<Target> | undefined;
@@ -57,6 +58,7 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
       try {
         await exchange(target, request, { res, progress, config, repeats });
         if (progress.cut === 'upstream') events.countError(config.name, 'cut');
+        else isReached = true;
         return;
       } catch (error) {
         if (!(error instanceof ExchangeFailed)) throw error;
@@ -87,8 +89,6 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
     events.countError(config.name, kind);
     return new Refusal(`upstream_${kind}`, { cause });
   }
-
-  let isReached = false;
 
   async function probe(): Promise<void> {
     try {

@@ -153,6 +153,17 @@ test('a look at targets that finds nothing left for a connection comes to what t
   await upstream.probe();
 });
 
+test('a look at targets that finds nothing left for a connection knows of the answers there were', async (t) => {
+  const answering = await startRawUpstream(t, (socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n'));
+  const others = ['http://short-answered.test'];
+  const { ask, upstream } = await startScene(t, 0, { target: answering.url, others });
+  failResolver(t, 'EMFILE');
+  const client = await ask();
+  assert.equal((await client.responses(1))[0]?.status, 204);
+  await answering.close();
+  await upstream.probe();
+});
+
 test('a look at targets that finds nothing left for a connection tells of none that was never reached', async (t) => {
   const { upstream } = await startScene(t, 0, { target: 'http://short-first.test' });
   failResolver(t, 'EMFILE');
