@@ -488,7 +488,7 @@ for (const [name, make] of [
   });
 }
 
-test('a checkpoint for which there is no thread fails no call, is told of once, and is tried again', () => {
+test('a checkpoint for which there is no thread fails no call, is told of once, and is tried again after as many calls', () => {
   let tries = 0;
   const reasons: string[] = [];
   const checkpointer = createCheckpointer('g.db', {
@@ -500,7 +500,9 @@ test('a checkpoint for which there is no thread fails no call, is told of once, 
     },
   });
   for (const round of [1, 2]) {
-    checkpointer.noteCalls(callsPerCheckpoint);
+    checkpointer.noteCalls(callsPerCheckpoint - 1);
+    assert.equal(tries, round - 1);
+    checkpointer.noteCalls(1);
     assert.equal(tries, round);
   }
   assert.deepEqual(reasons, ['no thread']);
