@@ -13,7 +13,7 @@ import { ExchangeFailed } from '../../../../src/upstream/exchange.ts';
 import { failureKind } from '../../../../src/upstream/failures.ts';
 import type { Relay } from '../../../../src/upstream/relay.ts';
 import { Seats } from '../../../../src/upstream/seats.ts';
-import { allIsRead } from '../../../../src/waiting/when-all-is-read.ts';
+import { allIsRead, turnsSoFar } from '../../../../src/waiting/when-all-is-read.ts';
 import { makeCertificate } from '../../../helpers/certificates.ts';
 import { holdUp } from '../../../helpers/hold-up.ts';
 import { listen } from '../../../helpers/listen.ts';
@@ -233,6 +233,28 @@ test('of a request whose client leaves at once nothing is sent, and its seat com
   for (let turn = 0; turn < 20; turn += 1) await ask({ leaves: true });
   assert.equal((await ask()).text, 'ok');
   assert.equal(String(Buffer.concat(upstream.received)).match(/POST \//g)?.length, 1);
+});
+
+test('of many requests that may leave in one turn of the event loop 32 do, and the others in the next', async (t) => {
+  const departures: number[] = [];
+  const wrap =
+    (connect: Connector): Connector =>
+    (...args) => {
+      departures.push(turnsSoFar());
+      connect(...args);
+    };
+  const { ask, seats } = await startLane(t, (socket) => void socket.write(ok), { wrap, seats: 40 });
+  const others = Array.from({ length: 40 }, () => ({ seat: undefined, spot: undefined, breakOff: ignore }));
+  for (const other of others) seats.take(other, ignore);
+  const asked = others.map(() => ask());
+  await until(() => seats.ahead === 41);
+  for (const other of others) seats.leave(other);
+  for (const { text } of await Promise.all(asked)) assert.equal(text, 'ok');
+  const [first = 0] = departures;
+  assert.deepEqual(
+    departures.map((turn) => turn - first),
+    others.map((_, at) => (at < 32 ? 0 : 1)),
+  );
 });
 
 test('who waits in line for as long as an answer may take gives up its place there', async (t) => {
