@@ -6,27 +6,25 @@ import { whenAllIsRead } from './when-all-is-read.ts';
  */
 export class FewAtATime {
   readonly #perTurn: number;
+  /** Where there are any, a turn is planned in which the first are done. */
   readonly #tasks: (() => void)[] = [];
-  #isPlanned = false;
 
   constructor(perTurn: number) {
     this.#perTurn = perTurn;
   }
 
   add(task: () => void): void {
+    if (this.#tasks.length === 0) this.#plan();
     this.#tasks.push(task);
-    this.#plan();
   }
 
   #plan(): void {
-    if (this.#isPlanned || this.#tasks.length === 0) return;
-    this.#isPlanned = true;
     whenAllIsRead(() => this.#doSome());
   }
 
   #doSome(): void {
-    this.#isPlanned = false;
-    for (const task of this.#tasks.splice(0, this.#perTurn)) task();
-    this.#plan();
+    const some = this.#tasks.splice(0, this.#perTurn);
+    if (this.#tasks.length > 0) this.#plan();
+    for (const task of some) task();
   }
 }
