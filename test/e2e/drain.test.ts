@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { request, Agent, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { text as wholeText } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
 import { stringify } from 'yaml';
+import { lives } from '../helpers/lives.ts';
 import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes, type RawSocket } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
@@ -220,7 +220,7 @@ for (const { workers, first, second, code } of [
     // It is no time to reload.
     gateway.child.kill('SIGHUP');
     assert.deepEqual(await gateway.stop(second), { code, signal: null });
-    for (const pid of workersOf(gateway)) await until(() => !existsSync(`/proc/${pid}`), { within: 10_000 });
+    for (const pid of workersOf(gateway)) await until(() => !lives(pid), { within: 10_000 });
     await until(() => gateway.logs().some(({ msg }) => String(msg).startsWith('stopping')));
     await until(() => gateway.logs().some(({ path }) => path === '/v1/last'));
   });

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { Agent, get as httpGet, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -7,6 +6,7 @@ import { join } from 'node:path';
 import { after, test, type TestContext } from 'node:test';
 import { parse, stringify } from 'yaml';
 import { createAdminClient } from '../helpers/admin-client.ts';
+import { lives } from '../helpers/lives.ts';
 import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream, type RecordingUpstream } from '../helpers/recording-upstream.ts';
@@ -86,10 +86,6 @@ function limited(limit: number): Yaml {
 
 function slow(change: Yaml = {}): Yaml {
   return { plans: { free: { rate: { limit: 1, per: 'hour', burst: 2 }, ...change } } };
-}
-
-function isGone(pid: number): boolean {
-  return !existsSync(`/proc/${pid}`);
 }
 
 async function statusOf(t: TestContext, gateway: Gateway, path: string, key?: string): Promise<number> {
@@ -403,7 +399,7 @@ for (const gateway of [alone, leading]) {
     await until(() => count(gateway, 'stopping') === 1);
     const reloads = count(gateway, taken);
     gateway.child.kill('SIGHUP');
-    await until(async () => (await refuses(gateway.port)) && workersOf(gateway).every(isGone));
+    await until(async () => (await refuses(gateway.port)) && !workersOf(gateway).some(lives));
     locker.close();
     assert.equal((await change).status, 201);
     assert.equal((await ended).code, 0);

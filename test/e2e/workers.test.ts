@@ -14,6 +14,7 @@ import { openStore } from '../../src/stores/open-store.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
 import { openBlackHole } from '../helpers/black-hole.ts';
+import { lives } from '../helpers/lives.ts';
 import { until } from '../helpers/poll.ts';
 import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
@@ -99,14 +100,6 @@ async function fillStore(): Promise<void> {
     await store.keys.changeKey({ from: undefined, to, note: aNote() });
   }
   await store.close();
-}
-
-function lives(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
 }
 
 async function answeredSoFar(all: Gateway = gateway): Promise<number> {
