@@ -15,7 +15,7 @@ export class Connection {
   #requests = 0;
   /** Since when nothing has been in flight, if nothing is. */
   #idleSince = performance.now();
-  /** The last request that was answered; the rest of its body may still come. */
+  /** The last request, if it was answered before all of its body had come. */
   #answered: IncomingMessage | undefined;
   /** Bytes that had left for the client at the last sign of progress, and since when more have waited. */
   #sentBytes = 0;
@@ -63,7 +63,8 @@ export class Connection {
       this.#onAnswer();
       this.#idleSince = performance.now();
       if (req.visit.cut === 'upstream') this.#noteCut();
-      this.#answered = req;
+      if (req.complete) letGo(req);
+      else this.#answered = req;
     });
   }
 
@@ -177,14 +178,10 @@ export class Connection {
     if (this.giveUp()) endReadably(this.#socket);
   }
 
-  /**
-   * Lets go of what it has answered, if it is idle. A body is taken as soon as all of it is there, and nobody reads on to its
-   * end; until somebody does, or the next request comes, Node keeps the request with all of its answer: 6 of the 20 KB that a
-   * kept connection takes.
-   */
+  /** Lets go of a request that it has answered, once the rest of its body has come. */
   forgetAnswered(): void {
-    if (this.isBusy || this.#answered?.complete !== true) return;
-    this.#answered.resume();
+    if (this.#answered?.complete !== true) return;
+    letGo(this.#answered);
     this.#answered = undefined;
   }
 
@@ -203,6 +200,14 @@ export class Connection {
     this.#waitingSince ??= now;
     if (now - this.#waitingSince >= stalledReaderMs) this.cutOff();
   }
+}
+
+/**
+ * Where a reader has stopped before the end of a body Node keeps the request, with all of its answer, until the next one comes: 6 of
+ * the 20 KB that a kept connection takes.
+ */
+function letGo(req: IncomingMessage): void {
+  if (!req.readableEnded) req.resume();
 }
 
 /**

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Limits } from '../../../src/config/config.ts';
 import { Connections } from '../../../src/door/connections.ts';
 import { Visit } from '../../../src/visit.ts';
 import { parseWhileOpen } from '../../../src/wire/parse-while-open.ts';
+import { collectGarbage } from '../../helpers/collect-garbage.ts';
 import { listen } from '../../helpers/listen.ts';
 import { parseResponses } from '../../helpers/parse-responses.ts';
 import { until } from '../../helpers/poll.ts';
-import { openRaw } from '../../helpers/raw-socket.ts';
+import { openRaw, requestBytes } from '../../helpers/raw-socket.ts';
 
 test('nothing is left only when every request has been settled, and not as soon as its connection is gone', async (t) => {
   const connections = new Connections({ connections: 1, inFlight: 1, inFlightPerConnection: 1 } as Limits);
@@ -33,6 +34,42 @@ test('nothing is left only when every request has been settled, and not as soon 
   leave?.();
   await gone;
 });
+
+for (const { how, read } of [
+  { how: 'half was taken', read: (req: IncomingMessage) => void req.read(3) },
+  { how: 'none was read', read: () => undefined },
+  {
+    how: 'half was read, by a reader that stopped',
+    read: (req: IncomingMessage) => void req.once('data', () => req.pause()),
+  },
+]) {
+  test(`a connection does not keep a request that it has answered, of whose body ${how}`, async (t) => {
+    const connections = new Connections({ connections: 1, inFlight: 1, inFlightPerConnection: 1 } as Limits);
+    const requests: WeakRef<IncomingMessage>[] = [];
+    async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+      requests.push(new WeakRef(req));
+      req.visit = new Visit('id', { peer: '', client: '', trusted: false });
+      const leave = connections.enter(res);
+      await nextTurn();
+      read(req);
+      client.write('+two');
+      await until(() => req.complete);
+      res.end();
+      leave();
+    }
+    const server = createServer((req, res) => void answer(req, res));
+    server.on('connection', (socket) => connections.opened(socket));
+    const client = await openRaw(t, await listen(t, server));
+    client.write(requestBytes('POST /', [], 'one+two').subarray(0, -4));
+    await client.responses(1);
+
+    await until(() => {
+      collectGarbage();
+      return requests[0]?.deref() === undefined;
+    });
+    assert.equal(client.closed, false);
+  });
+}
 
 test('answers that are not out bound what may be asked ahead on all connections together, and nothing else', async (t) => {
   const connections = new Connections({ connections: 9, inFlight: 2, inFlightPerConnection: 9 } as Limits);
