@@ -44,7 +44,7 @@ export async function serve(file: string, stop: Stop): Promise<number> {
     return code;
   }
   announce(gateway, config, log);
-  settleHeap(gateway.inFlight);
+  settleHeap(gateway.traffic);
   const reloader = new Reloader({
     load: () => load(file),
     present: config,

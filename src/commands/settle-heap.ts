@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { boundHeap } from './bound-heap.ts';
+import { collectWhenQuiet, type Traffic } from './collect-when-quiet.ts';
+import { findCollector, type Collect } from './find-collector.ts';
 import { growInACrowd } from './young-generation.ts';
 
 /** Long enough for requests that waited for the start to be served first. */
@@ -12,22 +12,21 @@ const afterMs = 2000;
  * loading left behind: source text, syntax trees, and the young generation they inflated. Left alone, V8 keeps it for the life of a
  * process that is mostly idle, which a sidecar is. Measured: 141 MB resident became 115 MB, for one pause of 65 ms.
  */
-export function settleHeap(inFlight: () => number): void {
+export function settleHeap(traffic: Traffic): void {
   // First, because V8 takes what was compiled with the flags that it starts with.
   flushCompileCache();
   boundHeap();
-  growInACrowd(inFlight);
-  setTimeout(collectGarbage, afterMs).unref();
+  growInACrowd(traffic);
+  const collect = findCollector();
+  collectWhenQuiet(traffic, collect);
+  setTimeout(() => collectAll(collect), afterMs).unref();
 }
 
 /**
  * The collector forgets the shapes of objects with no live instance, and `process.nextTick`, which makes one with computed names
  * each time, takes a slow path for ever once its shape is forgotten: 4 % of the time under load. So one waits meanwhile.
  */
-function collectGarbage(): void {
+function collectAll(collect: Collect): void {
   process.nextTick(() => undefined);
-  setFlagsFromString('--expose-gc');
-  const collect: unknown = runInNewContext('gc');
-  setFlagsFromString('--no-expose-gc');
-  if (typeof collect === 'function') collect({ type: 'major', flavor: 'last-resort' });
+  collect({ type: 'major', flavor: 'last-resort' });
 }

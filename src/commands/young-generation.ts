@@ -1,4 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
+import type { Traffic } from './collect-when-quiet.ts';
 
 /** More requests at once than these are a crowd. */
 const crowd = 128;
@@ -16,12 +17,12 @@ export const youngGeneration = ['--max-semi-space-size=16', '--min-semi-space-si
  * instead of 153. With 512 connections it would cost a quarter of the throughput. When it is quiet again V8 shrinks it. Where
  * somebody has chosen the size nothing is done.
  */
-export function growInACrowd(inFlight: () => number): void {
+export function growInACrowd(traffic: Pick<Traffic, 'inFlight'>): void {
   if (!youngGeneration.every((flag) => process.execArgv.includes(flag))) return;
   let factor = 1;
   growBy(factor);
   setInterval(() => {
-    const wanted = inFlight() > crowd ? 2 : 1;
+    const wanted = traffic.inFlight > crowd ? 2 : 1;
     if (wanted === factor) return;
     factor = wanted;
     growBy(factor);

@@ -16,8 +16,10 @@ export class Connections {
   /** Those whose answers are not out, refusals among them. */
   #unanswered = 0;
   #refused = 0;
+  #onQuiet = ignore;
   readonly #leave = (): void => {
     this.#inFlight -= 1;
+    if (this.#inFlight === 0) this.#onQuiet();
   };
   readonly #noteAnswer = (): void => {
     this.#unanswered -= 1;
@@ -37,6 +39,11 @@ export class Connections {
 
   get inFlight(): number {
     return this.#inFlight;
+  }
+
+  /** Has it called whenever nothing is in flight any more. */
+  whenQuiet(listener: () => void): void {
+    this.#onQuiet = listener;
   }
 
   /** How many there was no room for so far. */

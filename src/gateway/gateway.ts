@@ -3,6 +3,7 @@ import { createAdmin, listenAdmin, type AdminListener } from '../admin/admin.ts'
 import { createReadiness, type Readiness } from '../admin/readiness.ts';
 import { createApp } from '../app.ts';
 import type { Address, Config } from '../config/config.ts';
+import type { Connections } from '../door/connections.ts';
 import { listen, type Listener } from '../door/listener.ts';
 import type { Unread } from '../door/unreadable.ts';
 import { withholdSecrets } from '../keys/key-format.ts';
@@ -25,8 +26,8 @@ export interface Gateway {
    */
   reload(config: Config): void;
   readonly countReload: Metrics['countReload'];
-  /** How many requests are being worked on. */
-  readonly inFlight: () => number;
+  /** What is being worked on. */
+  readonly traffic: Pick<Connections, 'inFlight' | 'whenQuiet'>;
   readonly metrics: Metrics;
   readonly readiness: Readiness;
   /**
@@ -67,7 +68,7 @@ export async function startGateway(
       admin: ports.admin.address,
       storeIdentity: parts.store.identity,
       countReload: parts.metrics.countReload,
-      inFlight: () => parts.connections.inFlight,
+      traffic: parts.connections,
       metrics: parts.metrics,
       readiness,
       reload(next) {

@@ -440,6 +440,17 @@ describe('a gateway as its users start it', { concurrency: 3 }, () => {
     assert.equal(await tagAtEnd(child), tagUnder([...young, ...growth]));
   });
 
+  test('its young generation is collected between requests, before it is full', async (t) => {
+    const { log } = await startByItself(t, {}, {}, ['--trace-gc']);
+    const port = Number(/"listen":"127\.0\.0\.1:(\d+)"/.exec(log())?.[1]);
+    const client = await openRaw(t, port);
+    await until(async () => {
+      client.write(name);
+      await client.responses(1);
+      return /Scavenge .* testing;/.test(log()); // as V8 calls it when it is asked to
+    });
+  });
+
   test('where the system lets it start no program, not even itself, it goes on as it is', async (t) => {
     const sandbox = ['--permission', '--allow-fs-read=*', '--allow-fs-write=*', '--allow-net'];
     const { child, words } = await startByItself(t, {}, {}, sandbox);

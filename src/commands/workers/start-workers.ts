@@ -26,7 +26,7 @@ import type { Beginning } from './worker-messages.ts';
 const roundMs = 2000;
 
 /** A gateway of one process or of several, each of which has its own copy of the configuration. */
-export interface Served extends Pick<Gateway, 'listen' | 'admin' | 'countReload' | 'inFlight'> {
+export interface Served extends Pick<Gateway, 'listen' | 'admin' | 'countReload' | 'traffic'> {
   readonly reload: ReloaderOptions['apply'];
   drain(): Promise<void>;
 }
@@ -64,7 +64,7 @@ export async function startWorkers(
       listen,
       admin: admin.address,
       countReload: own.countReload,
-      inFlight: () => 0, // each worker has its own
+      traffic: { inFlight: 0, whenQuiet: () => undefined }, // each worker has its own
       reload: async (next) => {
         await crew.reload(checked(next.handed));
         current = next.config;

@@ -41,7 +41,7 @@ export async function work(): Promise<number> {
   takeOrders(seeToOrders(worker, gateway, log));
   const { listen, storeIdentity: opened } = gateway;
   await report(worker, { kind: 'ready', listen, storeIdentity: opened });
-  settleHeap(gateway.inFlight);
+  settleHeap(gateway.traffic);
   await Promise.race([stop, nextDesertion(worker, config)]);
   // With nobody left to say 503 a delay is of no use, and the next leading process needs the port.
   await gateway.drain(worker.isConnected() ? config.drain.delayMs : 0);
