@@ -5,38 +5,51 @@ import type { Collect } from './find-collector.ts';
 export interface Traffic {
   /** How many requests. */
   readonly inFlight: number;
-  /** Calls back whenever the last of them is done. */
-  readonly whenQuiet: (listener: () => void) => void;
+  /** Calls back whenever one of them is done. */
+  readonly whenDone: (listener: () => void) => void;
 }
 
 /** Looking takes a microsecond. Filling half of the young generation takes some 250 requests. */
 const looksEvery = 8;
+const lowestOfMs = 1000;
 
 /**
- * Collects a young generation that is half full in a moment when nothing is in flight. Left alone V8 does so when it is full, which
+ * Collects a young generation that is half full in a moment when no more is in flight than the least in the second before: nothing, or
+ * some streams that stay. Left alone V8 does so when it is full, which
  * is in the midst of a burst: all of the burst is alive then, and has to be moved, and whoever comes meanwhile waits for it.
  * Measured at half of the peak load, where most turns of the event loop leave nothing behind: 40 KB outlive a collection instead of
  * 450 to 1100, a pause is 0.4 ms instead of 1.3, and p99 half of what it was, for 3 % less CPU.
  */
 export function collectWhenQuiet(traffic: Traffic, collect: Collect): void {
+  let lowest = 0;
+  let lowestOfNow = 0;
   let moments = 0;
   let isPlanned = false;
 
+  function notice(): void {
+    const { inFlight } = traffic;
+    if (inFlight < lowestOfNow) lowestOfNow = inFlight;
+    if (inFlight > lowest || isPlanned) return;
+    moments += 1;
+    if (moments < looksEvery) return;
+    isPlanned = true;
+    // By then the answers of this turn are out, and what came together with them has been read.
+    setImmediate(look);
+  }
+
   function look(): void {
     isPlanned = false;
-    if (traffic.inFlight > 0) return;
+    if (traffic.inFlight > lowest) return;
     moments = 0;
     const { space_used_size: used, space_available_size: free } = youngGeneration();
     if (used >= free) collect({ type: 'minor' });
   }
 
-  traffic.whenQuiet(() => {
-    moments += 1;
-    if (isPlanned || moments < looksEvery) return;
-    isPlanned = true;
-    // By then the answers of this turn are out, and what came together with them has been read.
-    setImmediate(look);
-  });
+  traffic.whenDone(notice);
+  setInterval(() => {
+    lowest = lowestOfNow;
+    lowestOfNow = traffic.inFlight;
+  }, lowestOfMs).unref();
 }
 
 const place = getHeapSpaceStatistics().findIndex((space) => space.space_name === 'new_space');

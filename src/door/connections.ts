@@ -16,10 +16,10 @@ export class Connections {
   /** Those whose answers are not out, refusals among them. */
   #unanswered = 0;
   #refused = 0;
-  #onQuiet = ignore;
+  #onLeave = ignore;
   readonly #leave = (): void => {
     this.#inFlight -= 1;
-    if (this.#inFlight === 0) this.#onQuiet();
+    this.#onLeave();
   };
   readonly #noteAnswer = (): void => {
     this.#unanswered -= 1;
@@ -41,9 +41,9 @@ export class Connections {
     return this.#inFlight;
   }
 
-  /** Has it called whenever nothing is in flight any more. */
-  whenQuiet(listener: () => void): void {
-    this.#onQuiet = listener;
+  /** Has it called whenever a request is done. */
+  whenDone(listener: () => void): void {
+    this.#onLeave = listener;
   }
 
   /** How many there was no room for so far. */

@@ -27,7 +27,7 @@ export interface Gateway {
   reload(config: Config): void;
   readonly countReload: Metrics['countReload'];
   /** What is being worked on. */
-  readonly traffic: Pick<Connections, 'inFlight' | 'whenQuiet'>;
+  readonly traffic: Pick<Connections, 'inFlight' | 'whenDone'>;
   readonly metrics: Metrics;
   readonly readiness: Readiness;
   /**

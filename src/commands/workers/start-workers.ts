@@ -64,7 +64,7 @@ export async function startWorkers(
       listen,
       admin: admin.address,
       countReload: own.countReload,
-      traffic: { inFlight: 0, whenQuiet: () => undefined }, // each worker has its own
+      traffic: { inFlight: 0, whenDone: () => undefined }, // each worker has its own
       reload: async (next) => {
         await crew.reload(checked(next.handed));
         current = next.config;

@@ -1,20 +1,21 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { getHeapSpaceStatistics } from 'node:v8';
 import { collectWhenQuiet } from '../../../src/commands/collect-when-quiet.ts';
 import { findCollector } from '../../../src/commands/find-collector.ts';
 
 /** A gateway that works on nothing unless it is told otherwise, with the collections that were asked for. */
-function quietGateway() {
+function quietGateway(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setInterval'] });
   const collect = findCollector();
-  const gateway = { inFlight: 0, quiet: (): void => undefined, collections: 0 };
+  const gateway = { inFlight: 0, done: (): void => undefined, collections: 0 };
   collectWhenQuiet(
     {
       get inFlight() {
         return gateway.inFlight;
       },
-      whenQuiet: (listener) => (gateway.quiet = listener),
+      whenDone: (listener) => (gateway.done = listener),
     },
     (how) => {
       assert.deepEqual(how, { type: 'minor' });
@@ -22,9 +23,9 @@ function quietGateway() {
       collect(how);
     },
   );
-  /** Many moments in which nothing is in flight, in one turn. */
+  /** Many requests are done in one turn. */
   async function pass(): Promise<void> {
-    for (let moment = 0; moment < 20; moment += 1) gateway.quiet();
+    for (let request = 0; request < 20; request += 1) gateway.done();
     await nextTurn();
   }
   return { gateway, pass };
@@ -45,8 +46,8 @@ function fill(part: number): void {
   while (young().used < enough) last = Array.from({ length: 100 }, () => ({ at: last.length }));
 }
 
-test('a young generation that is half full is collected in a quiet moment, once', async () => {
-  const { gateway, pass } = quietGateway();
+test('a young generation that is half full is collected in a quiet moment, once', async (t) => {
+  const { gateway, pass } = quietGateway(t);
   fill(0.6);
   const before = young();
   await pass();
@@ -56,21 +57,41 @@ test('a young generation that is half full is collected in a quiet moment, once'
   assert.equal(gateway.collections, 1);
 });
 
-test('one that is less than half full is left alone', async () => {
-  const { gateway, pass } = quietGateway();
+test('one that is less than half full is left alone', async (t) => {
+  const { gateway, pass } = quietGateway(t);
   fill(0.4);
   await pass();
   assert.equal(gateway.collections, 0);
 });
 
-test('where more has come in the same turn it waits for the next quiet moment', async () => {
-  const { gateway, pass } = quietGateway();
+test('where more has come in the same turn it waits for the next quiet moment', async (t) => {
+  const { gateway, pass } = quietGateway(t);
   fill(0.6);
+  for (let request = 0; request < 20; request += 1) gateway.done();
   gateway.inFlight = 1;
-  await pass();
+  await nextTurn();
   assert.equal(gateway.collections, 0);
   gateway.inFlight = 0;
-  gateway.quiet();
-  await nextTurn();
+  await pass();
+  assert.equal(gateway.collections, 1);
+});
+
+test('no moment is quiet in which more is in flight than the least in the second before, streams that stay included', async (t) => {
+  const { gateway, pass } = quietGateway(t);
+  fill(0.6);
+  gateway.inFlight = 5;
+  await pass();
+  t.mock.timers.tick(1000); // in that second there had been none at first
+  gateway.inFlight = 6;
+  await pass();
+  gateway.inFlight = 5;
+  await pass();
+  assert.equal(gateway.collections, 0);
+  t.mock.timers.tick(2000); // in the last of them nothing was done
+  gateway.inFlight = 6;
+  await pass();
+  assert.equal(gateway.collections, 0);
+  gateway.inFlight = 5;
+  await pass();
   assert.equal(gateway.collections, 1);
 });
