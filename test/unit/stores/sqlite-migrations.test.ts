@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { migrations } from '../../../src/stores/sqlite/migrations.ts';
+import { openSqlite } from '../../../src/stores/sqlite/open-sqlite.ts';
+import { aCounter, aDraw } from '../../helpers/ledger-orders.ts';
+import { sql } from '../../helpers/sqlite-file.ts';
+import { tempFolder } from '../../helpers/temp-folder.ts';
+
+for (let version = 1; version < migrations.length; version += 1) {
+  test(`a file of version ${version} is brought up to date, and its usage is kept`, async (t) => {
+    const path = join(tempFolder(t), 'g.db');
+    const { name, limit, periodStart, periodEnd } = aCounter({});
+    const before = sql(path, migrations.slice(0, version).join('\n'));
+    before.exec(`PRAGMA application_id = 0x47617465; PRAGMA user_version = ${version}`);
+    const count = before.prepare('INSERT INTO counters VALUES (?, ?, ?, ?, ?)');
+    count.run('key', name, periodStart, periodEnd, limit - 1);
+    before.close();
+    const store = openSqlite(path);
+    t.after(() => store.close());
+    const draw = async () => (await store.ledger.draw(aDraw({ counters: [aCounter({})] }))).kind;
+    assert.deepEqual([await draw(), await draw()], ['drawn', 'exhausted']);
+  });
+}
+
+// A scan costs nothing in a small file, and blocks the event loop in one of a million keys.
+test('every statement finds its rows by an index, or takes the first few', (t) => {
+  const prepare = t.mock.method(DatabaseSync.prototype, 'prepare');
+  const path = join(tempFolder(t), 'g.db');
+  const store = openSqlite(path);
+  t.after(() => store.close());
+  prepare.mock.restore();
+  const statements = prepare.mock.calls.map(({ arguments: [statement] }) => statement);
+  const reader = sql(path, '');
+  t.after(() => reader.close());
+  const scan = statements.filter((statement) => {
+    const plan = reader.prepare(`EXPLAIN QUERY PLAN ${statement}`).all();
+    return plan.some(({ detail }) => /^SCAN (?!CONSTANT|sqlite_master|identity)/.test(String(detail)));
+  });
+  assert.ok(statements.length > 40, 'those of all calls');
+  assert.deepEqual(
+    scan.filter((statement) => !/(?:FROM \w+|ORDER BY seq) LIMIT \d+/.test(statement)),
+    [],
+  );
+});
