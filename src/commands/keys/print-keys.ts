@@ -43,6 +43,7 @@ export function printKey(key: KeyView, stream: NodeJS.WritableStream): string {
     ],
     ['valid from', key.notBefore === null ? '' : moment(key.notBefore)],
     ['expires', key.expiresAt === null ? 'never' : moment(key.expiresAt)],
+    ['revoked', key.revokedAt === null ? '' : moment(key.revokedAt)],
     ['created', moment(key.createdAt)],
     ['last used', moment(key.lastUsedAt)],
     ['version', String(key.version)],
