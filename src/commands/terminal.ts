@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline';
-import { buffer as allOf } from 'node:stream/consumers';
 import { styleText } from 'node:util';
+import { invalidField } from '../keys/key-problem.ts';
+import { CollectedBytes } from '../wire/collected-bytes.ts';
 import { columnsOf } from './columns.ts';
 import { endedBy, exitCodes } from './exit-codes.ts';
 
@@ -46,10 +47,13 @@ async function ask(question: string, { stdin, stderr }: Terminal): Promise<strin
   return answer;
 }
 
-/** Undefined for Ctrl-C. A key never goes on a command line, where other users and the shell history can see it. */
-export async function readSecret({ stdin, stderr }: Terminal): Promise<string | undefined> {
+/**
+ * Undefined for Ctrl-C. A key never goes on a command line, where other users and the shell history can see it. It is as long as
+ * `bytesMax` at most: the file may be another one.
+ */
+export async function readSecret({ stdin, stderr }: Terminal, bytesMax: number): Promise<string | undefined> {
   // Read as text it would lose a byte order mark, with which no key is found.
-  if (!stdin.isTTY) return (await allOf(stdin)).toString().replace(/\r?\n$/, '');
+  if (!stdin.isTTY) return (await allOf(stdin, bytesMax)).toString().replace(/\r?\n$/, '');
   // Before the question: what is typed at once would be shown, and Ctrl-C would not be ours.
   stdin.setRawMode(true);
   stderr.write('Key (it is not shown): ');
@@ -67,6 +71,16 @@ export async function readSecret({ stdin, stderr }: Terminal): Promise<string | 
     stdin.setRawMode(false);
     stderr.write('\n');
   }
+}
+
+async function allOf(stdin: AsyncIterable<Buffer>, bytesMax: number): Promise<Buffer> {
+  const read = new CollectedBytes(bytesMax);
+  for await (const chunk of stdin) {
+    read.add(chunk);
+    if (read.length > bytesMax)
+      throw invalidField('', 'standard input holds more than a key: it would not fit the head of a request');
+  }
+  return read.take();
 }
 
 /** Text in the stream's colours, if it has any. */

@@ -280,12 +280,15 @@ test('lists name what cannot be read, and have all the rest', async () => {
   assert.deepEqual([damaged.status, code, damaged.headers.get('retry-after')], [500, 'unreadable', null]);
   assert.equal(error, 'The record of key c in the store cannot be read');
 
-  const cli = (words: readonly string[]) => commandHere([...words, '--all', '--config', gateway.configFile]);
-  const [keys, usage] = await Promise.all([
-    cli(['keys', 'list', '--quiet']),
-    cli(['usage', 'show', '--json']),
+  const cli = (...words: readonly string[]) => commandHere([...words, '--config', gateway.configFile]);
+  const [keys, usage, exported] = await Promise.all([
+    cli('keys', 'list', '--quiet', '--all'),
+    cli('usage', 'show', '--json', '--all'),
+    cli('keys', 'export'),
   ]);
   assert.deepEqual([keys.code, keys.stdout], [65, 'a\nd\n']);
+  assert.deepEqual([exported.code, exported.stderr], [65, keys.stderr]);
+  assert.match(exported.stdout, /^\{"id":"a".*\n\{"id":"d".*\n$/);
   assert.equal(
     keys.stderr,
     ['b', 'c'].map((id) => `gatehouse: key ${id} cannot be read in the store\n`).join(''),

@@ -32,7 +32,7 @@ export function verifyKey(options: KeysOptions & VerifyFlags): Promise<number> {
     if (options.from !== undefined && isIP(options.from) === 0) {
       throw invalidField('--from', 'is not an IP address');
     }
-    const secret = await readSecret(open.terminal);
+    const secret = await readSecret(open.terminal, open.config.limits.headerBytes);
     if (secret === undefined) return endedBy.SIGINT;
     const { from: client, path, method } = options;
     const { answer, ...verdict } = await verifyRequest(secret, { client, path, method }, open);

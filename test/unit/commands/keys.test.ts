@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { commandHere } from '../../helpers/command-here.ts';
@@ -149,6 +149,50 @@ test('a long list comes in parts, each of which says where the next begins, or w
   assert.deepEqual(await list('--limit', '501'), [0, ids, more('k500')]);
   const usage = await cli('usage', 'show', '--all', '--json');
   assert.equal(usage.stdout.trim().split('\n').length, 1 + ids.length);
+  const exported = (await run('export')).stdout.trim().split('\n');
+  assert.deepEqual(
+    exported.map((line) => (JSON.parse(line) as { id: string }).id),
+    ids,
+  );
+});
+
+test('a list has the keys that its flags ask for, and no others', async (t) => {
+  const { run } = withoutStore(t);
+  for (const [id, ...flags] of [
+    ['a', '--plan', 'free', '--name', 'build server', '--owner', 'acme', '--label', 'team=x'],
+    ['b', '--plan', 'paid', '--name', 'build', '--label', 'team=x', '--label', 'stage=live'],
+    ['c', '--plan', 'free', '--name', 'test', '--owner', 'acme', '--label', 'stage=test'],
+    ['d', '--plan', 'paid', '--owner', 'other'],
+  ])
+    await run('create', '--id', String(id), ...flags);
+  await run('disable', 'c', '--yes');
+  await run('revoke', 'd', '--yes');
+  for (const [flags, ids] of [
+    [[], 'abc'],
+    [['--plan', 'free'], 'ac'],
+    [['--owner', 'acme'], 'ac'],
+    [['--name', 'build'], 'ab'],
+    [['--label', 'team=x'], 'ab'],
+    [['--label', 'team', '--label', 'stage=live'], 'b'],
+    [['--enabled'], 'ab'],
+    [['--disabled'], 'c'],
+    [['--revoked'], 'd'],
+    [['--plan', 'free', '--enabled'], 'a'],
+  ] as const) {
+    const { stdout } = await run('list', '--quiet', ...flags);
+    assert.equal(stdout.replaceAll('\n', ''), ids, flags.join(' '));
+  }
+  const ofC = (await run('audit', '--key', 'c', '--json')).stdout.trim().split('\n');
+  assert.deepEqual(
+    ofC.map((line) => {
+      const { action, keyId } = JSON.parse(line) as { action: string; keyId: string };
+      return [action, keyId];
+    }),
+    [
+      ['disable', 'c'],
+      ['create', 'c'],
+    ],
+  );
 });
 
 test('of a key of certain networks it is said that they are not checked without an address', async (t) => {
@@ -183,6 +227,9 @@ test('what the gateway would say to a key is said, with a code for scripts', asy
     [['--quiet'], secret, 0, /^$/],
     [['--quiet'], 'nothing', 1, /^$/],
     [['--from', '10.1.2'], secret, 64, /^gatehouse: --from is not an IP address\n$/],
+    [['--json'], secret, 0, /"reason": "good",[^]*"id": "k1",[^]*"answer": null\n}\n$/],
+    [['--json'], 'nothing', 1, /"reason": "unknown",[^]*"answer": "401 {.*}"\n}\n$/],
+    [[], 'x'.repeat(16 * 1024 + 1), 64, /^gatehouse: standard input holds more than a key/],
   ] as const) {
     const words = ['keys', 'verify', ...flags, '--config', file];
     const { stdout, stderr, ...ended } = await commandHere(words, input);
@@ -221,6 +268,9 @@ test('a change of a key is made, and told in the form that was asked for, or not
     [['enable', 'k1'], /^$/, 'Key k1 was enabled.\n'],
     [['disable', 'k1', '--yes', '--quiet'], /^$/, ''],
     [['enable', 'k1', '--json'], /"state": "good"/, ''],
+    [['update', 'k1', '--expires', '90d', '--quiet'], /^$/, ''],
+    [['update', 'k1', '--expires', 'never', '--json'], /"expiresAt": null/, ''],
+    [['rotate', 'k1', '--now', '--yes', '--json'], /"secret": "gh_/, ''],
   ] as const) {
     const ended = await run(...words);
     assert.match(ended.stdout, stdout);
@@ -292,6 +342,34 @@ test('usage is set to zero where somebody agrees, and the quotas are named', asy
   assert.deepEqual(await reset(), [64, '', unasked]);
   assert.deepEqual(await reset('--yes'), [0, 'day, month of key demo: set to zero\n', '']);
   assert.deepEqual(await reset('--yes', '--quota', 'day'), [0, 'day of key demo: set to zero\n', '']);
+});
+
+test('a file is imported, over the keys that are there where that is asked for, and told in the form that was asked for', async (t) => {
+  const { run } = withoutStore(t);
+  const file = join(tempFolder(t), 'keys.jsonl');
+  const key = { id: 'k1', secret: 'foreign-key-000000001', plan: 'free' };
+  writeFileSync(file, JSON.stringify(key));
+  await run('import', file, '--quiet');
+  writeFileSync(file, `${JSON.stringify({ ...key, plan: 'paid', name: 'new' })}\n{}\n`);
+  for (const [flags, code, stdout, stderr] of [
+    [[], 1, '2 lines: 0 added, 0 updated, 1 skipped, 1 refused\n', /^line 2: /],
+    [['--quiet'], 1, '', /^line 2: /],
+    [['--json'], 1, '{"lines":2,"added":0,"updated":0,"skipped":1,"refused":1}\n', /^line 2: /],
+    [['--update'], 1, '2 lines: 0 added, 1 updated, 0 skipped, 1 refused\n', /^line 2: /],
+  ] as const) {
+    const ended = await run('import', file, ...flags);
+    assert.deepEqual([ended.code, ended.stdout], [code, stdout]);
+    assert.match(ended.stderr, stderr);
+  }
+  assert.match((await run('show', 'k1')).stdout, /^name +new\n[^]*^plan +paid\n/m);
+});
+
+test('the pattern fits the keys that are made here, and others not', async (t) => {
+  const { run } = withoutStore(t);
+  const { stdout: secret } = await run('create', '--plan', 'free', '--quiet');
+  const pattern = new RegExp(`^${(await run('pattern')).stdout.trim()}$`);
+  assert.match(secret.trim(), pattern);
+  assert.doesNotMatch(secret.trim().replace('gh_', 'hg_'), pattern);
 });
 
 test('an import of one line speaks of one line', async (t) => {

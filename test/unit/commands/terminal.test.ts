@@ -45,7 +45,7 @@ test('a secret is typed unseen, and Ctrl-C is no secret', async () => {
   ];
   for (const { keys, secret } of secrets) {
     const { terminal, modes, said } = typing(keys);
-    assert.equal(await readSecret(terminal), secret, JSON.stringify(keys));
+    assert.equal(await readSecret(terminal, 100), secret, JSON.stringify(keys));
     assert.deepEqual(modes, [true, false]);
     assert.equal(await said(), 'Key (it is not shown): \n');
   }
@@ -55,12 +55,12 @@ test('a secret is asked for when nothing is echoed any more: a program may type 
   const { terminal, modes } = typing(`s3cret${enter}`);
   const modesWhenSaid: boolean[][] = [];
   t.mock.method(terminal.stderr, 'write', () => modesWhenSaid.push([...modes]) > 0);
-  await readSecret(terminal);
+  await readSecret(terminal, 100);
   assert.deepEqual(modesWhenSaid[0], [true]);
 });
 
 test('a secret that is piped in loses its line break', async () => {
   const { terminal } = typing('');
   const stdin = new PassThrough().end('s3cret\n');
-  assert.equal(await readSecret({ ...terminal, stdin } as unknown as Terminal), 's3cret');
+  assert.equal(await readSecret({ ...terminal, stdin } as unknown as Terminal, 100), 's3cret');
 });
