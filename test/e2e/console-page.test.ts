@@ -255,10 +255,52 @@ test('who signs out leaves nothing behind', async (t) => {
   visitor.window.location.hash = '#left-behind';
   await visitor.sees('Version1');
   await until(() => visitor.window.document.title.startsWith('left-behind'));
-  await visitor.click('Sign out');
+  await visitor.click('Change');
+  const leave = visitor.window.document.getElementById('sign-out');
+  leave?.dispatchEvent(new visitor.window.Event('click'));
   await visitor.sees('Admin token');
   assert.equal(visitor.window.document.title, 'Gatehouse');
   assert.ok(!visitor.text().includes('left-behind'));
+  assert.deepEqual(await visitor.controls(), ['Gatehouse', 'Sign in']);
+  visitor.window.dispatchEvent(new visitor.window.Event('hashchange'));
+  assert.equal(visitor.window.document.querySelector('[inert]'), null, 'nothing is asked for any more');
+});
+
+test('a secret that was made is shown though its form was closed, and goes only by its button', async (t) => {
+  const visitor = await signedIn(t);
+  const { window } = visitor;
+  /** What Escape does first. Some browsers close the dialog at the second one, whatever comes of this. */
+  function isHeld(): boolean {
+    const escape = new window.Event('cancel', { cancelable: true });
+    window.document.querySelector('dialog')?.dispatchEvent(escape);
+    return escape.defaultPrevented;
+  }
+  await visitor.click('Create a key');
+  await visitor.fill('Plan', 'free');
+  assert.ok(!isHeld());
+  const send = window.fetch.bind(window);
+  window.fetch = async (...request) => {
+    window.fetch = send;
+    assert.ok(isHeld());
+    window.document.querySelector('dialog')?.close();
+    return await send(...request);
+  };
+  await visitor.click('Create');
+  await visitor.sees('This is the only time that it is shown');
+  assert.ok(isHeld());
+  window.document.getElementById('sign-out')?.dispatchEvent(new window.Event('click'));
+  await visitor.sees('Admin token');
+  const secret = window.document.querySelector('.secret')?.textContent ?? '';
+  const copied: string[] = [];
+  const clipboard = { writeText: async (text: string) => void copied.push(text) };
+  Object.defineProperty(window.navigator, 'clipboard', { value: clipboard, configurable: true });
+  await visitor.click('Copy');
+  await visitor.sees('Copied');
+  assert.deepEqual(copied, [secret]);
+  Object.defineProperty(window.navigator, 'clipboard', { value: undefined });
+  await visitor.click('Copy');
+  await visitor.sees('The secret is selected: copy it by hand');
+  assert.equal(window.document.getSelection()?.toString(), secret);
 });
 
 test('a token that is not valid is refused in words; the right one is in no URL and nowhere in the page', async (t) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { commandHere } from '../../helpers/command-here.ts';
@@ -118,6 +119,7 @@ test('a list that is empty says why', async (t) => {
       'The store has no keys yet, or only revoked ones. Make one with: gatehouse keys create\n',
     ],
     [['keys', 'list', '--plan', 'free'], 'No key fits.\n'],
+    [['keys', 'list', '--json'], ''],
     [['keys', 'list', '--cursor', 'z'], 'Nothing comes after this cursor.\n'],
     [['usage', 'show', '--cursor', 'z'], 'Nothing comes after this cursor.\n'],
     [['keys', 'audit', '--cursor', '1-1'], 'Nothing comes after this cursor.\n'],
@@ -185,12 +187,12 @@ test('a list has the keys that its flags ask for, and no others', async (t) => {
   const ofC = (await run('audit', '--key', 'c', '--json')).stdout.trim().split('\n');
   assert.deepEqual(
     ofC.map((line) => {
-      const { action, keyId } = JSON.parse(line) as { action: string; keyId: string };
-      return [action, keyId];
+      const { action, keyId, actor } = JSON.parse(line) as Record<string, string>;
+      return [action, keyId, actor];
     }),
     [
-      ['disable', 'c'],
-      ['create', 'c'],
+      ['disable', 'c', `cli:${userInfo().username}`],
+      ['create', 'c', `cli:${userInfo().username}`],
     ],
   );
 });
@@ -208,6 +210,9 @@ test('of a key of certain networks it is said that they are not checked without 
     assert.match(stdout, /^valid: /);
     assert.equal(unchecked.test(stdout), says);
   }
+  const { stdout: secret } = await run('create', '--plan', 'free', '--quiet', '--network', '10.0.0.0/8');
+  const elsewhere = await commandHere(['keys', 'verify', '--from', '11.1.2.3', '--config', file], secret);
+  assert.match(elsewhere.stdout, /^refused: .*: it may not be used from this address\n/);
 });
 
 test('what the gateway would say to a key is said, with a code for scripts', async (t) => {
@@ -276,6 +281,8 @@ test('a change of a key is made, and told in the form that was asked for, or not
     assert.match(ended.stdout, stdout);
     assert.deepEqual([ended.code, ended.stderr], [0, stderr], words.join(' '));
   }
+  const unknown = await run('revoke', 'k2');
+  assert.deepEqual([unknown.code, unknown.stderr], [1, 'gatehouse: there is no such key\n']);
   const rotated = await run('rotate', 'k1', '--now', '--yes');
   assert.match(rotated.stderr, /^Key k1 has a new secret\. No other secret of it works any more\.\n/);
   const verify = ['keys', 'verify', '--quiet', '--config', file];
