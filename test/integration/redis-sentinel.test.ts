@@ -183,7 +183,7 @@ async function clientsOf(server: RedisServer): Promise<readonly string[]> {
 async function startFakeSentinel(
   t: TestContext,
   masterPort: number,
-  { certificate, password }: { certificate?: Certificate; password?: string } = {},
+  { certificate, login = [] }: { certificate?: Certificate; login?: readonly string[] } = {},
 ) {
   const sentinel = { port: 0, masterPort, epoch: 0, leads: true, asked: 0, looks: 0 };
   const answer = (command: string): string => {
@@ -198,9 +198,9 @@ async function startFakeSentinel(
     return listOf('ip', ip, 'port', port, 'config-epoch', String(sentinel.epoch));
   };
   const serve = (socket: Socket): void => {
-    let isKnown = password === undefined;
+    let isKnown = login.length === 0;
     const isWelcome = (command: string): boolean =>
-      (isKnown ||= /auth/i.test(command) && command.includes(`\r\n${password}\r\n`));
+      (isKnown ||= /auth/i.test(command) && login.every((word) => command.includes(`\r\n${word}\r\n`)));
     socket.on('error', () => socket.destroy());
     socket.on('data', (chunk) => {
       for (const command of chunk
@@ -252,13 +252,13 @@ test('a sentinel that wants a password is told as that', async (t) => {
   await openAt(t, `${url}?sentinelPassword=swordfish`).then((store) => store.ping());
 });
 
-test('sentinels are spoken to in TLS like their master, and with a password of their own', async (t) => {
+test('sentinels are spoken to in TLS like their master, with a user and a password of their own', async (t) => {
   const certificate = makeCertificate(t, ['IP:127.0.0.1']);
   const ca = join(tempFolder(t), 'ca.pem');
   writeFileSync(ca, certificate.cert);
   const master = await startTlsRedis(t, certificate);
-  const sentinel = await startFakeSentinel(t, master.port, { certificate, password: 'swordfish' });
-  const url = `rediss+sentinel://127.0.0.1:${sentinel.port}/main?sentinelPassword=swordfish`;
+  const sentinel = await startFakeSentinel(t, master.port, { certificate, login: ['ops', 'swordfish'] });
+  const url = `rediss+sentinel://127.0.0.1:${sentinel.port}/main?sentinelUsername=ops&sentinelPassword=swordfish`;
   const store = await openAt(t, `${url}&ca=${ca}`);
   assert.equal((await store.ledger.draw(aDraw({ counters: [aCounter({})] }))).kind, 'drawn');
   await until(() => sentinel.looks > 0);
