@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { after, test } from 'node:test';
 import { createAdminClient } from '../helpers/admin-client.ts';
-import { browse } from '../helpers/browse.ts';
+import { browse, type Visitor } from '../helpers/browse.ts';
 import { listen } from '../helpers/listen.ts';
 import { away, openAdmin } from '../helpers/open-admin.ts';
 import { until, type Scene } from '../helpers/poll.ts';
@@ -27,6 +27,11 @@ async function signedIn(t: Scene, { token = writer, at = '' } = {}) {
   await visitor.fill('Admin token', token);
   await visitor.click('Sign in');
   return visitor;
+}
+
+function valuesOf({ window }: Visitor, selector: string): readonly string[] {
+  const inputs = [...window.document.querySelectorAll(selector)] as unknown as { value: string }[];
+  return inputs.map(({ value }) => value);
 }
 
 async function statusOf(secret: string): Promise<number> {
@@ -63,6 +68,7 @@ test('a key is made, its secret seen once, used, rotated and revoked, all on the
   await visitor.sees(/monthly1000 \d+.*\d+\d{4}-\d\d-01 00:00 UTC/);
 
   await visitor.click('Rotate');
+  assert.deepEqual(valuesOf(visitor, 'dialog input'), ['24h']);
   await visitor.fill('Old secrets work for', '0s');
   await visitor.click('Rotate');
   await visitor.sees('The secrets before it do not work any more');
@@ -160,6 +166,23 @@ test('a change is refused when somebody else was faster, in the words of the API
   );
 });
 
+test('what was never seen of a key is not undone by any change of it', async (t) => {
+  const { key } = (await ask('POST', '/v1/keys', { body: { plan: 'free' } })).body;
+  const path = `/v1/keys/${key.id}`;
+  const visitor = await signedIn(t, { at: `#${key.id}` });
+  const stale = { body: { name: 'x' }, headers: { 'if-match': '"9"' } };
+  const { error } = (await ask('PATCH', path, stale)).body;
+  for (const change of ['Rotate', 'Disable', 'Revoke']) {
+    await visitor.click(change);
+    await ask('PATCH', path, { body: { name: `before ${change}` } });
+    if (change === 'Revoke') await visitor.fill(`Type ${key.id} to revoke it`, key.id);
+    await visitor.click(change);
+    await visitor.sees(error);
+    await visitor.click('Cancel');
+    await visitor.sees(`before ${change}`);
+  }
+});
+
 test('faults of fields are told, and the fields are marked', async (t) => {
   const visitor = await signedIn(t);
   await visitor.click('Create a key');
@@ -232,10 +255,21 @@ test('keys are listed page by page, and filtered', async (t) => {
   assert.ok(!visitor.text().includes('paged-049'));
   await visitor.click('Previous page');
   await visitor.sees('paged-000');
+  await visitor.click('Next page');
+  await visitor.sees('Page 2');
+  await visitor.click('Filter');
+  await visitor.sees('paged-049');
+  await visitor.sees('Page 1');
   await visitor.fill('Key by its id', 'demo');
   await visitor.click('Open');
   await visitor.sees('This key stands in the configuration file');
   await visitor.sees('monthly');
+  await visitor.click('Sign out');
+  visitor.window.location.hash = '';
+  await visitor.fill('Admin token', writer);
+  await visitor.click('Sign in');
+  await visitor.sees('Page 1');
+  assert.equal(valuesOf(visitor, '.filters input').join(''), '');
 });
 
 test('a filter that the API refuses is told of, and can be mended', async (t) => {

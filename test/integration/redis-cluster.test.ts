@@ -60,9 +60,14 @@ test('why the nodes that a cluster names cannot be reached is told', async (t) =
   const certificate = makeCertificate(t, ['DNS:localhost']);
   const ca = join(tempFolder(t), 'ca.pem');
   writeFileSync(ca, certificate.cert);
+  let hasAsked = false;
   const server = createServer(certificate, (socket) => {
     socket.on('error', () => socket.destroy());
-    socket.on('data', (chunk) => socket.write(/slots/i.test(String(chunk)) ? slots : '+OK\r\n'));
+    socket.on('data', (chunk) => {
+      const asks = /slots/i.test(String(chunk));
+      hasAsked ||= asks;
+      socket.write(asks ? slots : '+OK\r\n');
+    });
   });
   const port = await listen(t, server);
   // The certificate is not for this address.
@@ -71,6 +76,7 @@ test('why the nodes that a cluster names cannot be reached is told', async (t) =
     deadlineMs: DEADLINE_MS,
   });
   await until(async () => (await failureOf(store.ping())).message.endsWith('(ERR_TLS_CERT_ALTNAME_INVALID)'));
+  assert.ok(hasAsked, 'it is for the name in the configuration');
 });
 
 test('what a user may not ask a cluster before it is ready is told', async (t) => {
