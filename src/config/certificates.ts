@@ -10,10 +10,18 @@ export function readAuthorities(file: string): string {
 
 export const notCertificates = 'is not PEM certificates (-----BEGIN CERTIFICATE-----)';
 
-/** True for PEM text of one or more certificates. To TLS any other text is an empty list of authorities, so it trusts nobody. */
+/**
+ * True for PEM text of one or more whole certificates. To TLS any other text is a shorter list of authorities, or an empty one,
+ * which trusts nobody: of a bundle that is still being written it would take those before the break.
+ */
 export function areCertificates(pem: string): boolean {
-  const found = pem.split(certificateEnd).slice(0, -1);
-  return found.length > 0 && found.every((text) => isCertificate(text + certificateEnd));
+  const texts = pem.split(certificateEnd);
+  const rest = texts.pop() ?? '';
+  return (
+    texts.length > 0 &&
+    !rest.includes('-----BEGIN CERTIFICATE-----') &&
+    texts.every((text) => isCertificate(text + certificateEnd))
+  );
 }
 
 function isCertificate(pem: string): boolean {
