@@ -6,9 +6,9 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Relay } from '../../../../src/upstream/relay.ts';
 import { BodySender } from '../../../../src/upstream/streamed/body-sender.ts';
+import { fakeTimers } from '../../../helpers/fake-timers.ts';
 import { holdUp } from '../../../helpers/hold-up.ts';
 import { listen } from '../../../helpers/listen.ts';
-import { until } from '../../../helpers/poll.ts';
 
 test('what an upstream took while the process was held up it took in time', async (t) => {
   const idleMs = 200;
@@ -17,46 +17,78 @@ test('what an upstream took while the process was held up it took in time', asyn
   const kernel = connect(await listen(t, server), '127.0.0.1');
   t.after(() => void kernel.destroy());
   const [far] = (await once(server, 'connection')) as [Socket];
-  const outgoing = {
-    destroyed: false,
-    write: (_chunk: Buffer, whenTaken: () => void) => {
-      // Told as it is by the kernel: when the loop looks for it next.
-      kernel.once('data', whenTaken);
-      far.write('taken');
-      holdUp(2 * idleMs);
-    },
-    end: () => undefined,
-    destroy: () => undefined,
-  } as unknown as ClientRequest;
+  const outgoing = outgoingThat((whenTaken) => {
+    // Told as it is by the kernel: when the loop looks for it next.
+    kernel.once('data', whenTaken);
+    far.write('taken');
+    holdUp(2 * idleMs);
+  });
   const sender = new BodySender({ body, outgoing, kept: undefined, relay, idleMs });
   await new Promise<void>((resolve) => void sender.send(resolve));
   assert.deepEqual(failures, []);
   sender.stop();
 });
 
-for (const order of ['came before', 'comes after'] as const) {
-  test(`an upstream takes in time a chunk that ${order} its client reads the answer again, or is given up`, async () => {
+for (const order of ['waits when its', 'comes while its', 'comes after its'] as const) {
+  test(`a chunk that ${order} client reads nothing of the answer is timed once the client reads on`, async (t) => {
+    const pass = fakeTimers(t);
     const { relay, failures } = relayOfBody();
-    const outgoing = { destroyed: false, write: () => true, destroy: () => undefined };
-    const sender = new BodySender({
-      body,
-      outgoing: outgoing as unknown as ClientRequest,
-      kept: undefined,
-      relay,
-      idleMs: 20,
-    });
+    const outgoing = outgoingThat(() => undefined);
+    const sender = new BodySender({ body, outgoing, kept: undefined, relay, idleMs: 20 });
     const send = async (): Promise<void> => {
       void sender.send(() => undefined);
       await nextTurn();
     };
+    const letTimePass = async (): Promise<void> => {
+      pass(20);
+      await nextTurn();
+    };
+    if (order === 'waits when its') await send();
     sender.hold();
-    if (order === 'came before') await send();
+    if (order === 'comes while its') await send();
+    await letTimePass();
+    assert.deepEqual(failures, []);
     sender.goOn();
-    if (order === 'comes after') await send();
-    await until(() => failures.length > 0);
+    if (order === 'comes after its') await send();
+    await letTimePass();
     assert.match(String(failures), /took nothing for 20 ms/);
     sender.stop();
   });
+}
+
+test('an upstream that has taken what came is not timed, nor when the client reads on', async (t) => {
+  const pass = fakeTimers(t);
+  const { relay, failures } = relayOfBody();
+  const outgoing = outgoingThat((whenTaken) => whenTaken());
+  const { promise: rest, resolve: end } = Promise.withResolvers<void>();
+  async function* read(): AsyncGenerator<Buffer, void> {
+    yield body.bytes;
+    await rest;
+  }
+  const arriving = { kind: 'stream', length: undefined, read, release: () => undefined } as const;
+  const sender = new BodySender({ body: arriving, outgoing, kept: undefined, relay, idleMs: 20 });
+  const sent = sender.send(() => undefined);
+  await nextTurn();
+  for (let time = 0; time < 2; time += 1) {
+    pass(20);
+    await nextTurn();
+    assert.deepEqual(failures, []);
+    sender.hold();
+    sender.goOn();
+  }
+  end();
+  await sent;
+  sender.stop();
+});
+
+/** A request whose chunks are given to the kernel, which tells when it has taken them. */
+function outgoingThat(write: (whenTaken: () => void) => void): ClientRequest {
+  return {
+    destroyed: false,
+    write: (_chunk: Buffer, whenTaken: () => void) => write(whenTaken),
+    end: () => undefined,
+    destroy: () => undefined,
+  } as unknown as ClientRequest;
 }
 
 const body = { kind: 'bytes', bytes: Buffer.from('x'), length: 1, release: () => undefined } as const;
