@@ -96,7 +96,7 @@ export class BodySender {
 
   /** Anything a kept connection brought before it was asked may be the start of a farewell, and is no answer. */
   #mayWrite(): boolean {
-    if (this.#outgoing.destroyed || this.#relay.isOver) return false;
+    if (this.#outgoing.destroyed) return false;
     if (this.#relay.hasLeft || this.#kept?.isSilent !== false) return true;
     this.#breakOff(new NonsenseAnswer('it spoke before it was asked'));
     return false;
