@@ -314,6 +314,19 @@ test('a target with one connection never has two, also none that is kept', async
   assert.deepEqual(started.refusals, []);
 });
 
+for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 })) {
+  test(`an upstream that is closed uses no connection once more: ${lane}`, async (t) => {
+    const { ask, started, upstream } = await startScene(t, size);
+    const { silent } = started;
+    silent.script = (socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+    for (const connections of [1, 1, 2, 3]) {
+      if (connections === 2) upstream.close();
+      assert.equal((await (await ask()).responses(1))[0]?.status, 204);
+      assert.equal(silent.received.length, connections);
+    }
+  });
+}
+
 test('a farewell of which a part came before anything had left is not completed by the rest', async (t) => {
   const late = lateBody();
   const { ask, started } = await startScene(t, 100, { bodyOf: late.bodyOf });
