@@ -314,6 +314,28 @@ test('a target with one connection never has two, also none that is kept', async
   assert.deepEqual(started.refusals, []);
 });
 
+test('each of two requests that need a connection at once has one that is kept closed for it', async (t) => {
+  const bodies = { inMemory, streamed: (bytes: Buffer) => streamed(bytes, { repeatable: true }) };
+  let way: keyof typeof bodies = 'streamed';
+  const { ask, started } = await startScene(t, 100, {
+    connections: 2,
+    bodyOf: (bytes) => bodies[way](bytes),
+  });
+  const { silent } = started;
+  silent.script = (socket) => {
+    void until(() => silent.received.length % 2 === 0 && silent.sockets.size === 2, { within: 3000 }).then(
+      () => socket.write('HTTP/1.1 204 No Content\r\nKeep-Alive: timeout=600\r\n\r\n'),
+      () => socket.destroy(),
+    );
+  };
+  for (way of ['streamed', 'inMemory', 'streamed'] as const)
+    assert.deepEqual(
+      (await (await ask(2)).responses(2)).map(({ status }) => status),
+      [204, 204],
+    );
+  assert.equal(silent.received.length, 6);
+});
+
 for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 })) {
   test(`an upstream that is closed uses no connection once more: ${lane}`, async (t) => {
     const { ask, started, upstream } = await startScene(t, size);
@@ -700,9 +722,9 @@ async function startScene(
       });
     }),
   );
-  const ask = async () => {
+  const ask = async (times = 1) => {
     const raw = await openRaw(t, port);
-    raw.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    raw.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(times));
     return raw;
   };
   return { ask, started, upstream };
