@@ -11,7 +11,7 @@ import { Unreadable } from '../stores/ledger.ts';
 import type { Store } from '../stores/store.ts';
 import { countersAt } from './counters.ts';
 import { planOf, type Entitlement } from './plan-of.ts';
-import { readUsage, type UsageReading } from './usage-reading.ts';
+import { readUsage, zeroOf, type UsageReading } from './usage-reading.ts';
 
 /** What a key has used of its quotas. */
 export interface KeyUsage {
@@ -26,7 +26,7 @@ export interface UsageQuery {
   readonly limit: number;
 }
 
-/** What a reset has set to zero. */
+/** What a reset would set to zero. */
 export interface UsageReset {
   readonly key: string;
   readonly quotas: readonly string[];
@@ -42,7 +42,11 @@ export interface UsageBook {
   list(page: UsageQuery): Promise<Page<KeyUsage>>;
   /** What a reset would set to zero: one quota of the key, or all. */
   planReset(id: string, quota: string | undefined): Promise<UsageReset>;
-  reset(id: string, quota: string | undefined): Promise<UsageReset>;
+  /**
+   * Resolves with what was set to zero. It is not read from the store again, which may fail in between: a reset that is done would
+   * be told as one that is not.
+   */
+  reset(id: string, quota: string | undefined): Promise<KeyUsage>;
 }
 
 export interface UsageBookParts {
@@ -87,7 +91,7 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
     const key = await find(id);
     const plan = chooseQuota(rulesOf(key), quota);
     const counters = countersAt(plan, await store.ledger.readTime(key.id));
-    if (counters.length > 0) return { key: key.id, counters, quotas: counters.map(({ name }) => name) };
+    if (counters.length > 0) return { key, counters };
     throw new KeyProblem('conflict', `plan ${key.plan} of key ${key.id} has no quotas`);
   }
 
@@ -156,13 +160,13 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
       return { ...(await readIn([...own, ...stored])), next };
     },
     async planReset(id, quota) {
-      const { key, quotas } = await chooseCounters(id, quota);
-      return { key, quotas };
+      const { key, counters } = await chooseCounters(id, quota);
+      return { key: key.id, quotas: counters.map(({ name }) => name) };
     },
     async reset(id, quota) {
-      const { key, counters, quotas } = await chooseCounters(id, quota);
-      await store.ledger.resetUsage(key, counters);
-      return { key, quotas };
+      const { key, counters } = await chooseCounters(id, quota);
+      await store.ledger.resetUsage(key.id, counters);
+      return { key: key.id, plan: key.plan, quotas: counters.map(zeroOf) };
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { PlanRule } from '../config/plan-rule.ts';
-import { endOfTime, type Ledger } from '../stores/ledger.ts';
+import { endOfTime, type Counter, type Ledger, type Usage } from '../stores/ledger.ts';
 import { countersAt } from './counters.ts';
 
 /** What the store says about one quota of a key. */
@@ -29,11 +29,19 @@ export async function readUsage(
 ): Promise<readonly UsageReading[]> {
   const counters = countersAt(plan, at);
   const usage = await ledger.readUsage(keyId, counters);
-  return counters.map(({ name, limit, periodEnd }, index) => {
-    const { used = 0, leased = 0 } = usage[index] ?? {};
-    const resetsAt = periodEnd === endOfTime ? undefined : periodEnd;
-    return { name, limit, used, leased, remaining: Math.max(0, limit - used), resetsAt };
-  });
+  return counters.map((counter, index) => readingOf(counter, usage[index] ?? unused));
+}
+
+/** Of a counter that was just set to zero. */
+export function zeroOf(counter: Counter): UsageReading {
+  return readingOf(counter, unused);
+}
+
+const unused = { used: 0, leased: 0 };
+
+function readingOf({ name, limit, periodEnd }: Counter, { used, leased }: Omit<Usage, 'name'>): UsageReading {
+  const resetsAt = periodEnd === endOfTime ? undefined : periodEnd;
+  return { name, limit, used, leased, remaining: Math.max(0, limit - used), resetsAt };
 }
 
 /** The same without units that this process is known to hold, which nobody has spent. */

@@ -148,6 +148,30 @@ test('usage is read and reset in the period of the store, whatever the clock her
   assert.equal((await ledger.readUsage('ada', counters))[0]?.used, 0);
 });
 
+test('a reset asks the store for nothing after it: what is done is not told as a failure', async () => {
+  let isGone = false;
+  const ledger = createMemoryLedger({
+    now: () => 0,
+    before: () => {
+      if (isGone) throw new StoreUnavailable('gone', { mayHaveHappened: false });
+    },
+    after: (step) => void (isGone = step === 'resetUsage'),
+  });
+  const keys = { listKeys: async () => [], readKey: async () => undefined };
+  const two = { name: 'free', ...aPlan({ quotas: [aQuota(7), { ...aQuota(9), name: 'other' }] }) };
+  const book = createUsageBook({
+    config: { keys: [keyOf('ada')], plans: new Map([['free', two]]) },
+    store: { keys, ledger },
+  });
+  const counters = countersAt(two, 0);
+  await ledger.draw(aDraw({ keyId: 'ada', counters, need: 3, want: 3 }));
+  const { quotas } = await book.reset('ada', 'other');
+  assert.deepEqual(
+    quotas.map(({ name, limit, used, leased, remaining }) => ({ name, limit, used, leased, remaining })),
+    [{ name: 'other', limit: 9, used: 0, leased: 0, remaining: 9 }],
+  );
+});
+
 async function listAll(book: UsageBook, limit: number): Promise<KeyUsage[]> {
   const listed: KeyUsage[] = [];
   let cursor: string | undefined;

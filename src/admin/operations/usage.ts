@@ -31,10 +31,10 @@ export const usageOperations: readonly Operation[] = [
       required: [],
       example: { quota: 'monthly' },
     },
-    answers: [{ status: 200, description: 'The quotas of the key, after that.', schema: 'Usage' }],
-    async handle({ id, body: { quota } }, { usage }) {
-      await usage.reset(id, quota);
-      return { status: 200, body: viewUsage(await usage.read(id)) };
-    },
+    answers: [{ status: 200, description: 'The quotas that were set to zero.', schema: 'Usage' }],
+    handle: async ({ id, body: { quota } }, { usage }) => ({
+      status: 200,
+      body: viewUsage(await usage.reset(id, quota)),
+    }),
   }),
 ];
