@@ -9,6 +9,7 @@ import { Concurrency } from '../../src/quota/concurrency.ts';
 import type { DrawOrder } from '../../src/stores/ledger.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { systemClock } from '../../src/waiting/clock.ts';
+import { aKey, aNote } from '../helpers/a-key.ts';
 import { makeCertificate, type Certificate } from '../helpers/certificates.ts';
 import { freePort } from '../helpers/free-port.ts';
 import { aCounter, aDraw, usedOf } from '../helpers/ledger-orders.ts';
@@ -83,6 +84,29 @@ test('in a planned failover nothing more is written to the old master, though it
     return (await replica.say('INFO', 'keyspace')).includes('db1:keys=');
   });
   assert.ok(await isMaster(master), 'it is not a replica yet');
+});
+
+test('with min-replicas-to-write a planned failover loses no change of a key but one that was in flight', async (t) => {
+  const { url, master, replica, sentinel } = await startRedisSentinel(t);
+  await master.say('CONFIG', 'SET', 'min-replicas-to-write', '1');
+  const { keys } = await openAt(t, url);
+  const made: string[] = [];
+  async function make(): Promise<void> {
+    const to = aKey({ id: `key-${made.length}`, secrets: [] });
+    if ((await outcomeOf(keys.changeKey({ from: undefined, to, note: aNote() }))) === undefined)
+      made.push(to.id);
+    await pause(2);
+  }
+  await until(async () => {
+    await make();
+    return made.length > 20;
+  });
+  await sentinel.say('SENTINEL', 'FAILOVER', 'main');
+  while (!(await isMaster(replica))) await make();
+  for (let more = 0; more < 100; more += 1) await make();
+  const promoted = await openAt(t, replica.url);
+  const known = await Promise.all(made.map((id) => promoted.keys.readKey(id)));
+  assert.ok(known.filter((key) => key === undefined).length <= 1);
 });
 
 test('after a planned failover a key that was busy at the old master to the last has its shared places', async (t) => {
