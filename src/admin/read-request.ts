@@ -79,7 +79,7 @@ async function holdsNothing(chunks: AsyncIterable<Uint8Array>): Promise<boolean>
 }
 
 /** Whether a body is announced. */
-export function hasBody({ headers }: IncomingMessage): boolean {
+function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
