@@ -36,6 +36,7 @@ export interface Ledger {
   onReturn(hear: () => void): void;
   /** The time on the clock that decides this key's periods: in a cluster each node has its own. */
   readTime(keyId: string): Promise<number>;
+  /** One usage for each counter, in their order. */
   readUsage(keyId: string, counters: readonly Counter[]): Promise<readonly Usage[]>;
   /** Sets the counters to zero. Units that processes hold at that moment stay theirs to spend. */
   resetUsage(keyId: string, counters: readonly Counter[]): Promise<void>;
@@ -115,7 +116,6 @@ export interface EntryOrder extends PlaceOrder {
 export type PlaceAnswer = 'entered' | 'full';
 
 export interface Usage {
-  readonly name: string;
   /** Drawn by processes, spent or not. */
   readonly used: number;
   /** The part of `used` that processes hold unspent, as far as they have told. */

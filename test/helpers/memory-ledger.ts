@@ -136,7 +136,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions): MemoryLedger {
   const readRow = (keyId: string, counter: Counter): Usage => {
     const leased = [...(held.get(keyId)?.values() ?? [])].reduce((sum, units) => sum + units, 0);
     const { used } = row(keyId, counter);
-    return { name: counter.name, used, leased: Math.min(used, leased) };
+    return { used, leased: Math.min(used, leased) };
   };
 
   return {

@@ -1,6 +1,5 @@
 import {
   StoreUnavailable,
-  type Counter,
   type DrawAnswer,
   type Ledger,
   type CellsAnswer,
@@ -86,7 +85,7 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
       const answer = await link.run(scripts.usage, counters.map(nameKeys(prefix, keyId).counter), [
         leaseToldMs,
       ]);
-      return readUsage(counters, answer);
+      return readUsage(counters.length, answer);
     },
     async resetUsage(keyId, counters) {
       await link.run(scripts.reset, counters.map(nameKeys(prefix, keyId).counter), []);
@@ -122,10 +121,9 @@ function readCells(answer: unknown): CellsAnswer {
   return cells > 0 ? { kind: 'taken', cells, remaining, now } : { kind: 'too_fast', retryInMs, now };
 }
 
-function readUsage(counters: readonly Counter[], answer: unknown): readonly Usage[] {
-  const numbers = numbersOf(String(answer).split(' '), 2 * counters.length);
-  return counters.map(({ name }, index) => ({
-    name,
+function readUsage(counters: number, answer: unknown): readonly Usage[] {
+  const numbers = numbersOf(String(answer).split(' '), 2 * counters);
+  return Array.from({ length: counters }, (_, index) => ({
     used: numbers[index * 2] ?? 0,
     leased: numbers[index * 2 + 1] ?? 0,
   }));

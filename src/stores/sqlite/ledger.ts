@@ -156,7 +156,7 @@ function usedOf(sql: Statements, keyId: string, counter: Counter): number {
 function readUsage(sql: Statements, keyId: string, counter: Counter, now: number): Usage {
   const used = usedOf(sql, keyId, counter);
   const leased = Number(sql.readLeases.get(...counterKey(keyId, counter), now - leaseToldMs)?.['units'] ?? 0);
-  return { name: counter.name, used, leased: Math.min(leased, used) };
+  return { used, leased: Math.min(leased, used) };
 }
 
 function counterKey(keyId: string, counter: Counter): [string, string, number] {

@@ -30,7 +30,7 @@ test('a process that has told nothing for an hour holds nothing any more', (t) =
   clock.now += HOUR - 1;
   assert.equal(units.readUsage('key', counters)[0]?.leased, 4);
   clock.now += 2;
-  assert.deepEqual(units.readUsage('key', counters), [{ name: 'monthly', used: 4, leased: 0 }]);
+  assert.deepEqual(units.readUsage('key', counters), [{ used: 4, leased: 0 }]);
 });
 
 test('a process that tells again within the hour goes on holding', (t) => {
@@ -40,7 +40,7 @@ test('a process that tells again within the hour goes on holding', (t) => {
   clock.now += HOUR - 1;
   units.draw(aDraw({ counters, want: 1, held: 4 }));
   clock.now += HOUR - 1;
-  assert.deepEqual(units.readUsage('key', counters), [{ name: 'monthly', used: 5, leased: 5 }]);
+  assert.deepEqual(units.readUsage('key', counters), [{ used: 5, leased: 5 }]);
 });
 
 test('old periods, steps and leases go, current ones stay', (t) => {
