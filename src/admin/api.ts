@@ -88,7 +88,7 @@ export function createApi({ configInForce, store, logger }: ApiParts): Api {
     work: () => Promise<Answer>,
   ): Promise<Answer> {
     const logChange = (status: number, keyId: string | undefined): void =>
-      logger.info({ actor, action: operation.id, keyId, status }, 'an operator asked for a change');
+      logger.info({ actor, operation: operation.id, keyId, status }, 'an operator asked for a change');
     try {
       const result = await work();
       logChange(result.status, id === '' ? result.headers?.['Location']?.split('/').at(-1) : id);

@@ -516,8 +516,8 @@ test('one line for each change says who asked for what, and no secret is anywher
         .map(({ level: _level, time: _time, msg: _msg, ...rest }) => rest);
     await until(() => lines()[0]?.['keyId'] === body.key.id);
     assert.deepEqual(lines(), [
-      { actor: 'ada', action: 'createKey', keyId: body.key.id, status: 201 },
-      { actor: 'prometheus', action: 'revokeKey', status: 403 },
+      { actor: 'ada', operation: 'createKey', keyId: body.key.id, status: 201 },
+      { actor: 'prometheus', operation: 'revokeKey', status: 403 },
     ]);
     const metrics = await gateways[0]!.metrics();
     const files = gateways.flatMap(({ folder }) =>
