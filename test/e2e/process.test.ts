@@ -8,6 +8,7 @@ import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { launch } from '../../src/commands/relaunch.ts';
+import { openStore } from '../../src/stores/open-store.ts';
 import { commandHere } from '../helpers/command-here.ts';
 import { freePort } from '../helpers/free-port.ts';
 import { listen } from '../helpers/listen.ts';
@@ -24,6 +25,8 @@ const scene = { after };
 const upstream = await startRecordingUpstream(scene);
 const busyPort = await listen(scene, createServer());
 const folder = tempFolder(scene);
+// Who makes it would say so.
+await (await openStore({ kind: 'sqlite', path: join(folder, 'gatehouse.db') })).close();
 const name = requestBytes(
   `POST ${namePath}`,
   [
