@@ -155,7 +155,7 @@ test('a change is refused when somebody else was faster, in the words of the API
   await visitor.fill('Name', 'after');
   await visitor.fill('Plan', 'paid');
   await visitor.fill('Valid until', '2099-01-01');
-  await visitor.fill('Quotas of its own', 'batch=10 day Europe/Berlin');
+  await visitor.fill('Quotas of its own', 'batch=10/day@Europe/Berlin');
   await visitor.click('Save');
   await visitor.sees('2099-01-01 00:00 UTC');
   const { name, owner, plan, quotas } = (await ask('GET', path)).body;
@@ -208,7 +208,7 @@ test('nothing that was typed into a form is lost or guessed at in silence', asyn
   await visitor.click('Create');
   await visitor.sees('labels says live without a value');
   await visitor.fill('Labels', 'team=voice');
-  await visitor.fill('Quotas of its own', 'batch=10 day UTC or so');
+  await visitor.fill('Quotas of its own', 'batch=10/day@UTC or so');
   await visitor.click('Create');
   await visitor.sees('is not a time zone of a period');
 });

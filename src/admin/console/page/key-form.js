@@ -48,7 +48,7 @@ const fields = {
   },
   quotas: {
     label: 'Quotas of its own',
-    hint: 'One a line: monthly=5000, or batch=10 day Europe/Berlin for one that the plan has not',
+    hint: 'One a line: monthly=5000, or batch=10/day@Europe/Berlin for one that the plan has not',
     long: true,
     write: ({ quotas }) => quotas.map(writeQuota).join('\n'),
     read: (text) => linesOf(text).map(readQuota),
@@ -132,15 +132,15 @@ function labelsProblem(problem) {
 
 /** @param {Quota} quota */
 export function writeQuota({ name, limit, per, timezone }) {
-  return [`${name}=${limit}`, per ?? '', timezone ?? ''].filter((part) => part !== '').join(' ');
+  return `${name}=${limit}${per === undefined ? '' : `/${per}`}${timezone === undefined ? '' : `@${timezone}`}`;
 }
 
 /** @param {string} line */
 function readQuota(line) {
   const [name, rest] = readPair(line);
-  // Words too many are the API's to refuse.
-  const [limit = '', per, ...zone] = rest.split(/\s+/);
-  const timezone = zone.length === 0 ? undefined : zone.join(' ');
+  // What is no number, period or time zone is the API's to refuse.
+  const parts = /^(?<limit>[^/@]*)(?:\/(?<per>[^@]*))?(?:@(?<timezone>.*))?$/.exec(rest)?.groups;
+  const { limit = rest, per, timezone } = parts ?? {};
   return { name, limit: /^\d+$/.test(limit) ? Number(limit) : limit, per, timezone };
 }
 
