@@ -32,7 +32,7 @@ export function printKey(key: KeyView, stream: NodeJS.WritableStream): string {
     ['state', stateOf(key)],
     ['plan', key.plan],
     ['own quotas', joinedOr(key.quotas.map(quotaText), 'none')],
-    ['scopes', joinedOr(key.scopes, 'every endpoint')],
+    ['scopes', joinedOr(key.scopes, 'every route')],
     ['networks', joinedOr(key.networks, 'from anywhere')],
     [
       'labels',

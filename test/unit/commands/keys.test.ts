@@ -80,6 +80,7 @@ test('a key whose plan or quota is not in the configuration any more is told of 
   assert.equal((await commandHere(['keys', 'show', 'b', '--config', before])).stderr, '');
   const [a, b] = await Promise.all([run('show', 'a'), run('show', 'b')]);
   assert.deepEqual([a.code, b.code], [0, 0]);
+  assert.match(a.stdout, /^scopes +every route\nnetworks +from anywhere$/m);
   assert.equal(
     a.stderr,
     'gatehouse: warning: the configuration has no plan old, so requests with this key are answered 500\n',
