@@ -39,6 +39,7 @@ function metricsTable(): string {
   const registry = new Registry();
   const metrics = createGatewayMetrics(undefined, registry);
   metrics.showReadiness(async () => true);
+  metrics.showLostLines(() => 0);
   metrics.showSpool({ memoryBytes: () => 0, diskBytes: () => 0 });
   metrics.showLeases(() => ({ leases: 0, owingKeys: 0, waitingSteps: 0, droppedSteps: 0 }));
   const rows = registry.getMetricsAsArray().map((metric) => {

@@ -43,13 +43,14 @@ export async function serve(file: string, stop: Stop): Promise<number> {
     await log.flush(); // it may mention a store that was made all the same
     return code;
   }
+  gateway.metrics.showLostLines(log.lostLines);
   announce(gateway, config, log);
   settleHeap(gateway.traffic);
   const reloader = new Reloader({
     load: () => load(file),
     present: config,
     apply: gateway.reload,
-    count: gateway.countReload,
+    count: gateway.metrics.countReload,
     logger: log.logger,
   });
   stop.whenReload(() => reloader.ask());

@@ -25,7 +25,6 @@ export interface Gateway {
    * has been checked.
    */
   reload(config: Config): void;
-  readonly countReload: Metrics['countReload'];
   /** What is being worked on. */
   readonly traffic: Pick<Connections, 'inFlight' | 'whenDone'>;
   readonly metrics: Metrics;
@@ -67,7 +66,6 @@ export async function startGateway(
       listen: ports.listener.address,
       admin: ports.admin.address,
       storeIdentity: parts.store.identity,
-      countReload: parts.metrics.countReload,
       traffic: parts.connections,
       metrics: parts.metrics,
       readiness,

@@ -13,6 +13,8 @@ export interface Log {
   readonly format: Exclude<LogFormat, 'auto'>;
   /** Writes whole lines of another process as they are. */
   readonly relay: (lines: string) => void;
+  /** How many lines were dropped so far, as nobody took them. */
+  readonly lostLines: () => number;
   /** Writes out what is buffered; gives up on a pipe that does not take it. */
   readonly flush: () => Promise<void>;
 }
@@ -26,6 +28,7 @@ export async function createLog(level: LogLevel, format: LogFormat): Promise<Log
     logger: createLogger(level, pretty ? await prettyStream(lines) : lines),
     format: pretty ? 'pretty' : 'json',
     relay: (text) => lines.write(text),
+    lostLines: out.lostLines,
     flush: () => {
       lines.handOver();
       return out.flush();

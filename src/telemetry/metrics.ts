@@ -256,6 +256,12 @@ function processMetrics(registry: Registry) {
         help: 'What /readyz says when nothing is excluded: 1 for 200, 0 for 503.',
         read: async () => ((await isReady()) ? 1 : 0),
       }),
+    showLostLines: (read: () => number) =>
+      showCounter(registry, {
+        name: 'gatehouse_log_lost_lines_total',
+        help: 'Lines of the log that were dropped, because nobody read them or the disk was full.',
+        read,
+      }),
   };
 }
 

@@ -3,6 +3,8 @@ import sonicBoom from 'sonic-boom';
 /** Where the lines of the log go: another thread writes them, and traffic never waits for their reader. */
 export interface StandardOutput {
   readonly write: (piece: Buffer) => void;
+  /** How many lines were dropped so far. Who reads the log cannot see that it lacks some. */
+  readonly lostLines: () => number;
   /** Waits until all is written; gives up on a pipe that does not take it. */
   readonly flush: () => Promise<void>;
 }
@@ -14,6 +16,7 @@ const backlogBytesMax = 8 * 1024 * 1024;
  * than a megabyte a second: a reader that had paused once would never again have kept up with a gateway under load.
  */
 const fullForMs = 5;
+const lineEnd = 0x0a;
 /** The end waits for so long while nothing is taken, and for so long in all. */
 const flushPatienceMs = 1000;
 const flushMostMs = 4000;
@@ -27,12 +30,14 @@ export function openStandardOutput(): StandardOutput {
     retryEAGAIN: () => false,
   });
   let waitingBytes = 0;
+  let lostLines = 0;
   let retry: NodeJS.Timeout | undefined;
   out.on('write', (bytes: number) => {
     waitingBytes -= bytes;
   });
   out.on('drop', (piece: Buffer) => {
     waitingBytes -= piece.length;
+    for (const byte of piece) if (byte === lineEnd) lostLines += 1;
   });
   // A reader that went away (EPIPE) or any other fault of the pipe must not end the process: lines are lost, traffic goes on.
   out.on('error', (error: NodeJS.ErrnoException) => {
@@ -49,6 +54,7 @@ export function openStandardOutput(): StandardOutput {
       waitingBytes += piece.length;
       out.write(piece as Buffer & string); // its types know no buffers
     },
+    lostLines: () => lostLines,
     flush: () =>
       new Promise((resolve) => {
         const patience = setTimeout(end, flushPatienceMs);

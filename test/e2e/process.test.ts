@@ -490,18 +490,21 @@ describe('a gateway as its users start it', { concurrency: 3 }, () => {
     assert.deepEqual(all(), before, 'a start had to compile');
   });
 
-  test('a log pipe that nobody reads stops neither the traffic nor the end', async (t) => {
+  test('a log pipe that nobody reads stops neither the traffic nor the end, and what is lost is counted', async (t) => {
     const routes = [{ path: '/v1/*', methods: ['GET'], body: 'none' }];
     const gateway = await startOnPipe(t, configured({ routes }));
     t.after(() => gateway.close());
     const raw = await openRaw(t, gateway.port);
-    // The pipe is full at 64 KB, and a line has all of the path.
-    const logged = requestBytes(`GET /v1/${'x'.repeat(4000)}`, [['apiKey', demoKey]]);
-    for (let asked = 8; asked <= 40; asked += 8) {
+    // The pipe is full at 64 KB, 8 MB wait in memory, and a line has all of the path.
+    const logged = requestBytes(`GET /v1/${'x'.repeat(15_000)}`, [['apiKey', demoKey]]);
+    for (let asked = 8; asked <= 600; asked += 8) {
       raw.write(Buffer.concat(Array.from({ length: 8 }, () => logged)));
       assert.equal((await raw.responses(asked)).at(-1)?.status, 200);
     }
     raw.socket.destroy();
+    const page = await (await fetch(`http://127.0.0.1:${gateway.adminPort}/metrics`)).text();
+    const lost = Number(/^gatehouse_log_lost_lines_total (\d+)$/m.exec(page)?.[1]);
+    assert.ok(lost > 0 && lost < 100, `${lost} lines`);
     const startedAt = performance.now();
     gateway.child.kill('SIGTERM');
     assert.deepEqual(await gateway.exited, [0, null]);
@@ -586,13 +589,20 @@ async function startOnPipe(t: { after(undo: () => void): void }, config: string)
   t.after(() => void child.kill('SIGKILL'));
   let text = '';
   const buffer = Buffer.alloc(65_536);
-  const port = await until(() => {
+  const { port, adminPort } = await until(() => {
     try {
       text += buffer.toString('utf8', 0, readSync(reader, buffer));
     } catch {
       // Nothing there yet.
     }
-    return Number(/"listen":"127\.0\.0\.1:(\d+)"/.exec(text)?.[1]);
+    return /"listen":"127\.0\.0\.1:(?<port>\d+)","admin":"127\.0\.0\.1:(?<adminPort>\d+)"/.exec(text)?.groups;
   });
-  return { child, port, exited, errors: () => errors, close: () => closeSync(reader) };
+  return {
+    child,
+    port: Number(port),
+    adminPort: Number(adminPort),
+    exited,
+    errors: () => errors,
+    close: () => closeSync(reader),
+  };
 }

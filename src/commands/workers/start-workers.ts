@@ -26,7 +26,8 @@ import type { Beginning } from './worker-messages.ts';
 const roundMs = 2000;
 
 /** A gateway of one process or of several, each of which has its own copy of the configuration. */
-export interface Served extends Pick<Gateway, 'listen' | 'admin' | 'countReload' | 'traffic'> {
+export interface Served extends Pick<Gateway, 'listen' | 'admin' | 'traffic'> {
+  readonly metrics: Pick<Metrics, 'countReload' | 'showLostLines'>;
   readonly reload: ReloaderOptions['apply'];
   drain(): Promise<void>;
 }
@@ -63,7 +64,7 @@ export async function startWorkers(
     return {
       listen,
       admin: admin.address,
-      countReload: own.countReload,
+      metrics: own,
       traffic: { inFlight: 0, whenDone: () => undefined }, // each worker has its own
       reload: async (next) => {
         await crew.reload(checked(next.handed));

@@ -38,6 +38,7 @@ export async function work(): Promise<number> {
     await log.flush(); // it may say that a store was made all the same
     return code;
   }
+  gateway.metrics.showLostLines(log.lostLines);
   takeOrders(seeToOrders(worker, gateway, log));
   const { listen, storeIdentity: opened } = gateway;
   await report(worker, { kind: 'ready', listen, storeIdentity: opened });
