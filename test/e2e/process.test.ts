@@ -83,6 +83,12 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
       line: /192\.0\.2\.1:8080 \(listen\): this machine has no such address/,
     },
     {
+      title: 'an address that counts on one link only',
+      config: { listen: '[fe80::1]:8080' },
+      code: 69,
+      line: /\[fe80::1\]:8080 \(listen\): a link-local address needs its interface, as in \[fe80::1%eth0\]:8080/,
+    },
+    {
       title: 'a host name that does not exist',
       config: { listen: 'no-such-host.invalid:8080' },
       code: 69,

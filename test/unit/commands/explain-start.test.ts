@@ -69,8 +69,13 @@ const busy: readonly (readonly [string, object, string])[] = [
   ],
   [
     'an address that is none for a reason of its own',
-    { code: 'EAFNOSUPPORT', address: '127.0.0.1', port: 8080 },
+    { code: 'EMFILE', address: '127.0.0.1', port: 8080 },
     '127.0.0.1:8080 (listen): the system says why',
+  ],
+  [
+    'an address of a family that the system was started without',
+    { code: 'EAFNOSUPPORT', address: '127.0.0.1', port: 8080 },
+    '127.0.0.1:8080 (listen): this machine has no IPv6',
   ],
 ];
 for (const [name, over, says] of busy) {
