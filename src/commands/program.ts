@@ -11,6 +11,9 @@ import { nextStop } from './stop-signals.ts';
 import type { UsageOptions } from './usage.ts';
 import { withholdWords } from './withhold-words.ts';
 
+const help = 'add --help for what is understood';
+const helpOnFile = `(--config FILE names the file; ${help})`;
+
 const completionHelp = `
 Examples:
   $ source <(gatehouse completion bash)
@@ -28,7 +31,7 @@ export async function runCommand(): Promise<void> {
       'An authenticating gateway: API keys, quotas and checked bodies in front of an HTTP service.',
     )
     .version(version)
-    .showHelpAfterError('(add --help for what is understood)')
+    .showHelpAfterError(`(${help})`)
     .configureOutput({ outputError: (complaint, write) => write(withholdWords(complaint)) })
     .exitOverride();
 
@@ -37,6 +40,7 @@ export async function runCommand(): Promise<void> {
     .description('run the gateway until it is stopped')
     .addOption(configOption())
     .addHelpText('after', '\nExample:\n  $ gatehouse serve --config config/gateway.yaml')
+    .showHelpAfterError(helpOnFile)
     .action(async ({ config }: { config: string }) => {
       // Signals are heard before the rest is loaded: the first process of a container never gets one it has no listener for.
       const stop = nextStop();
@@ -49,6 +53,7 @@ export async function runCommand(): Promise<void> {
     .description('say what a configuration does, or everything that is wrong with it')
     .addOption(configOption())
     .addHelpText('after', '\nExample:\n  $ gatehouse check --config config/gateway.yaml && echo fine')
+    .showHelpAfterError(helpOnFile)
     .action(({ config }: { config: string }) =>
       run(import('./check.ts'), ({ check }) => check(config, process)),
     );
@@ -61,6 +66,8 @@ export async function runCommand(): Promise<void> {
     process.exit(await work());
   });
 
+  // Set last, because commands take over what stands here when they are added.
+  program.showHelpAfterError(`(options stand behind the command; ${help})`);
   try {
     await program.parseAsync(mendHelp(process.argv, program));
   } catch (error) {

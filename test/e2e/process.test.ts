@@ -227,7 +227,16 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
     { args: ['serv'], stderr: /unknown command 'serv'.*Did you mean serve\?/s },
     { args: ['serve', '--confg', 'x'], stderr: /unknown option '--confg'.*Did you mean --config\?/s },
     { args: ['serve', '--config'], stderr: /argument missing/ },
-    { args: ['serve', 'x'], stderr: /too many arguments for 'serve'\. Expected 0 arguments but got 1\.$/m },
+    {
+      args: ['serve', 'x'],
+      stderr:
+        /too many arguments for 'serve'\. Expected 0 arguments but got 1\.\n\(--config FILE names the file; /m,
+    },
+    { args: ['check', 'x'], stderr: /\n\(--config FILE names the file; / },
+    {
+      args: ['--config', 'x', 'check'],
+      stderr: /unknown option '--config'\n\(options stand behind the command; /,
+    },
     { args: ['keys', 'lst'], stderr: /unknown command 'lst'.*Did you mean list\?/s },
     { args: ['usage', 'other'], stderr: /unknown command 'other'$/m },
     { args: ['foo'], stderr: /unknown command 'foo'$/m },
