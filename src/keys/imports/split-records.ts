@@ -71,18 +71,15 @@ class Splitter {
     return this.#finish();
   }
 
-  /** Looks at the first non-blank character. A list is not a file of lines, however it is printed. */
+  /** Looks at the first line that is not blank. */
   #begin(): void {
     if (this.#hasBegun) return;
-    const [first] = this.#taken.replace(/^\u00EF\u00BB\u00BF/, '').trimStart();
+    const line = this.#taken.replace(/^\u00EF\u00BB\u00BF/, '').trim();
+    const [first] = line;
     if (first === undefined) return;
     this.#hasBegun = true;
-    if (first === '[' && this.#form !== 'csv') {
-      throw new BrokenFile(
-        this.#first,
-        'begins a list: write one JSON object per line, without [ ] around them',
-      );
-    }
+    const fault = this.#form === 'csv' ? undefined : faultOfWhole(line);
+    if (fault !== undefined) throw new BrokenFile(this.#first, fault);
     this.#form ??= first === '{' ? 'json' : 'csv';
   }
 
@@ -105,6 +102,14 @@ class Splitter {
     else if (this.#taken.length > keyBytesMax) further = ` within ${keyBytesMax} bytes`;
     throw new BrokenFile(number, `has a quote that is not closed${further}; nothing from there on was read`);
   }
+}
+
+/** Whether JSON that begins like this is no file of lines: a list never is, however it is printed. */
+function faultOfWhole(firstLine: string): string | undefined {
+  if (firstLine.startsWith('['))
+    return 'begins a list: write one JSON object per line, without [ ] around them';
+  if (firstLine !== '{') return undefined;
+  return 'begins an object that goes on below: write each on a line of its own, as "jq -c" does';
 }
 
 /** Latin-1 has a character for each byte, so what is not UTF-8 spoils only its own record. */

@@ -171,6 +171,14 @@ test('a list of JSON objects is told that they stand alone, each in its line', a
   await assert.rejects(read('[secret]\n', 7, 'csv'), /^BrokenFile: line 1 must name the columns/);
 });
 
+test('a JSON object over several lines, as jq prints it, is told so once', async () => {
+  const says =
+    /^BrokenFile: line \d begins an object that goes on below: write each on a line of its own, as "jq -c" does$/;
+  for (const start of ['{\n  "secret": "a"\n}\n', '\uFEFF\n { \r\n"secret": "a" }', '{']) {
+    for (const form of [undefined, 'json'] as const) await assert.rejects(read(start, 4096, form), says);
+  }
+});
+
 test('a line of blanks is no line, wherever it stands', async () => {
   for (const blank of ['', ' ', '\t \r']) {
     const key = { number: 4, fields: { secret: 'a' } };
