@@ -56,7 +56,7 @@ const synonyms: readonly (readonly [canonical: string, ...others: string[]])[] =
   ['audio/ogg', 'audio/x-ogg', 'audio/opus', 'audio/vorbis'],
   ['application/ogg', 'application/x-ogg'],
   ['audio/mp4', 'audio/x-m4a', 'audio/m4a', 'audio/x-mp4'],
-  ['audio/aac', 'audio/x-aac', 'audio/aacp', 'audio/x-hx-aac-adts'],
+  ['audio/aac', 'audio/x-aac', 'audio/aacp', 'audio/x-hx-aac-adts', 'audio/vnd.dlna.adts'],
   ['audio/aiff', 'audio/x-aiff'],
   ['audio/amr', 'audio/x-amr', 'audio/amr-nb'],
   ['audio/midi', 'audio/mid', 'audio/x-midi'],
@@ -82,9 +82,15 @@ const aliases = new Map(
   synonyms.flatMap(([canonical, ...others]) => others.map((other) => [other, canonical] as const)),
 );
 
-/** Declared types that are wider than their name: Windows with Excel calls every CSV file an Excel sheet. */
+/**
+ * Declared types that are wider than their name: clients look at the extension alone, so Firefox calls every `.ogg` a video
+ * (Bugzilla 1240259), all of them every `.webm`, and Windows with Excel every CSV file an Excel sheet. Not `video/mp4`: its pictures
+ * may only be told of at its end.
+ */
 const declaredAlso = new Map<string, readonly string[]>([
   ['application/ogg', ['audio/ogg', 'video/ogg']],
+  ['video/ogg', ['audio/ogg']],
+  ['video/webm', ['audio/webm']],
   ['application/vnd.ms-excel', ['text/csv']],
 ]);
 
