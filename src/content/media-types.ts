@@ -53,7 +53,17 @@ const synonyms: readonly (readonly [canonical: string, ...others: string[]])[] =
   ['audio/wav', 'audio/x-wav', 'audio/wave', 'audio/vnd.wave', 'audio/x-pn-wav'],
   ['audio/mpeg', 'audio/mp3', 'audio/x-mp3', 'audio/mpeg3', 'audio/x-mpeg', 'audio/x-mpeg-3', 'audio/mpg'],
   ['audio/flac', 'audio/x-flac'],
-  ['audio/ogg', 'audio/x-ogg', 'audio/opus', 'audio/vorbis'],
+  // The four at the end are those of Linux desktops.
+  [
+    'audio/ogg',
+    'audio/x-ogg',
+    'audio/opus',
+    'audio/vorbis',
+    'audio/x-flac+ogg',
+    'audio/x-opus+ogg',
+    'audio/x-speex+ogg',
+    'audio/x-vorbis+ogg',
+  ],
   ['application/ogg', 'application/x-ogg'],
   ['audio/mp4', 'audio/x-m4a', 'audio/m4a', 'audio/x-mp4'],
   ['audio/aac', 'audio/x-aac', 'audio/aacp', 'audio/x-hx-aac-adts', 'audio/vnd.dlna.adts'],

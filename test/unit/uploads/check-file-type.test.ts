@@ -42,6 +42,8 @@ const accepted: readonly Case[] = [
   ['oggVorbis', 'a.oga', 'application/ogg', 'application/ogg'],
   ['oggOpus', 'a.opus', 'audio/ogg', sound],
   ['oggOpus', 'a.opus', 'audio/opus', sound],
+  ['oggOpus', 'a.opus', 'audio/x-opus+ogg', sound],
+  ['oggVorbis', 'a.ogg', 'audio/x-vorbis+ogg', sound],
   ['m4a', 'a.m4a', 'audio/x-m4a', 'audio/mp4'],
   ['m4a', 'a.m4a', 'audio/mp4', 'audio/*'],
   ['mp4Sound', 'a.m4a', 'audio/mp4', 'audio/mp4'],
