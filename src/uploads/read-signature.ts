@@ -47,15 +47,18 @@ function expiry(deadline: AbortSignal): Promise<never> {
   });
 }
 
+/** What tells the sounds that an ID3v2 tag may precede: `fLaC` is the longest. */
+const soundMarkBytes = 4;
+
 /** Audio types that an ID3v2 tag may precede. */
 const taggedTypes = ['audio/mpeg', 'audio/aac', 'audio/flac'];
 
-/** Whether the sample shows nothing but an ID3v2 tag (its §3.1), as one with a picture may. */
+/** Whether the sample shows nothing but an ID3v2 tag (its §3.1), as one with a picture may, and too little behind it. */
 function isTagAlone(sample: Buffer): boolean {
   if (sample.length < 10 || sample.toString('latin1', 0, 3) !== 'ID3') return false;
   // Seven bits of each size byte count.
   const size = sample.subarray(6, 10).reduce((bits, byte) => bits * 128 + (byte % 128), 0);
-  return 10 + size >= sample.length;
+  return sample.length - (10 + size) < soundMarkBytes;
 }
 
 /** What names the codec of a picture track in Matroska (RFC 9559 §5.1.4.1.21). Not every `V_`, which sound may hold by chance. */

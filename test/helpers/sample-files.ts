@@ -4,10 +4,10 @@ import { crc32, deflateRawSync } from 'node:zlib';
 export const samples = {
   wav: wav(),
   mp3: mpegFrames(),
-  mp3Tagged: Buffer.concat([Buffer.from('ID3\x04\0\0\0\0\0\x0a', 'latin1'), Buffer.alloc(10), mpegFrames()]),
-  mp3Picture: Buffer.concat([tagWithPicture(), mpegFrames()]),
+  mp3Tagged: Buffer.concat([id3Tag(10), mpegFrames()]),
+  mp3Picture: Buffer.concat([id3Tag(32 * 1024), mpegFrames()]),
   flacPicture: Buffer.concat([
-    tagWithPicture(),
+    id3Tag(32 * 1024),
     Buffer.from('fLaC\x80\0\0\x22', 'latin1'),
     Buffer.alloc(34, 1),
   ]),
@@ -76,9 +76,10 @@ export function wav(sampleBytes = 800): Buffer {
   return Buffer.concat([head, Buffer.alloc(sampleBytes, 0x80)]);
 }
 
-/** An ID3v2 tag of 32 KB, seven bits of the size in each byte. */
-function tagWithPicture(): Buffer {
-  return Buffer.concat([Buffer.from('ID3\x04\0\0\0\x02\0\0', 'latin1'), Buffer.alloc(32 * 1024)]);
+/** An ID3v2 tag that holds so many bytes, seven bits of the size in each byte. */
+export function id3Tag(bytes: number): Buffer {
+  const size = [21, 14, 7, 0].map((shift) => (bytes >> shift) & 0x7f);
+  return Buffer.concat([Buffer.from('ID3\x04\0\0', 'latin1'), Buffer.from(size), Buffer.alloc(bytes)]);
 }
 
 /** Windows Media whose header holds a picture before it tells what streams there are. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Refusal } from '../../../src/refusals.ts';
 import { FileTypeCheck } from '../../../src/uploads/check-file-type.ts';
-import { samples, wav } from '../../helpers/sample-files.ts';
+import { id3Tag, samples, wav } from '../../helpers/sample-files.ts';
 
 type Sample = keyof typeof samples;
 type Case = readonly [
@@ -252,6 +252,20 @@ describe('the check of a file type', () => {
     types.write(Buffer.alloc(1000));
     await types.decide();
     assert.equal(types.isDecided(), true);
+  });
+
+  it('takes a sound behind a tag that ends wherever the sample does', async () => {
+    const sounds = [
+      ['mp3', 'audio/mpeg'],
+      ['aac', 'audio/aac'],
+      ['flac', 'audio/flac'],
+    ] as const;
+    for (const [name, type] of sounds) {
+      for (let tagBytes = 16_370; tagBytes < 16_390; tagBytes += 1) {
+        const tagged = Buffer.concat([id3Tag(tagBytes - 10), samples[name]]);
+        await check(tagged, { fileName: `a.${name}`, type, allowed: type });
+      }
+    }
   });
 
   it('names the field and the types, and nothing of the file', async () => {
