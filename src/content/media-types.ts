@@ -112,6 +112,7 @@ const signatureMeans = new Map<string, readonly string[]>([
   ['video/3gpp2', ['video/3gpp2', 'audio/3gpp2']],
   ['video/webm', ['video/webm', 'audio/webm']],
   ['video/matroska', ['video/matroska', 'audio/matroska']],
+  ['audio/amr', ['audio/amr', 'audio/amr-wb']],
   ['audio/ogg', ['audio/ogg', 'application/ogg']],
   ['video/ogg', ['video/ogg', 'application/ogg']],
   ['application/ogg', ['application/ogg', 'audio/ogg', 'video/ogg']],
@@ -141,6 +142,7 @@ const textApplications = new Set([
 
 /** Extensions of the containers above, and of types that the registry lists under their old name. */
 const moreExtensions: readonly (readonly [extension: string, ...types: string[]])[] = [
+  ['awb', 'audio/amr-wb'],
   ['mp4', 'audio/mp4'],
   ['m4a', 'audio/mp4'],
   ['ogg', 'application/ogg', 'video/ogg'],

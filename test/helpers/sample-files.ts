@@ -31,6 +31,7 @@ export const samples = {
     Array.from({ length: 4 }, () => Buffer.from('fff15080029ffcdeadbeef0102030405060708090a', 'hex')),
   ),
   amr: Buffer.from('#!AMR\n\x3c\x55\x00\x55\x55', 'latin1'),
+  amrWide: Buffer.from('#!AMR-WB\n\x04\x55\x00\x55\x55', 'latin1'),
   aiff: Buffer.concat([Buffer.from('FORM\0\0\0\x2eAIFFCOMM\0\0\0\x12', 'latin1'), Buffer.alloc(18)]),
   png: png(),
   jpeg: Buffer.from('ffd8ffe000104a46494600010100000100010000ffd9', 'hex'),

@@ -56,6 +56,8 @@ const accepted: readonly Case[] = [
   ['aac', 'a.aac', 'audio/aac', 'audio/aac'],
   ['aac', 'a.aac', 'audio/vnd.dlna.adts', 'audio/aac'],
   ['amr', 'a.amr', 'audio/amr', 'audio/*'],
+  ['amrWide', 'a.awb', 'audio/AMR-WB', 'audio/AMR-WB'],
+  ['amrWide', 'a.amr', 'audio/amr', 'audio/amr'],
   ['aiff', 'a.aiff', 'audio/x-aiff', 'audio/*'],
   ['png', 'a.png', 'image/png', 'image/png'],
   ['jpeg', 'a.jpg', 'image/jpeg', 'image/*'],
