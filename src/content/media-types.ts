@@ -80,11 +80,13 @@ const synonyms: readonly (readonly [canonical: string, ...others: string[]])[] =
   ['application/pdf', 'application/x-pdf'],
   ['application/zip', 'application/x-zip', 'application/x-zip-compressed'],
   ['application/gzip', 'application/x-gzip'],
+  ['application/vnd.rar', 'application/x-rar-compressed', 'application/x-rar'],
   ['application/rtf', 'text/rtf'],
   ['application/xml', 'text/xml'],
   ['application/json', 'text/json'],
   ['application/yaml', 'application/x-yaml', 'text/yaml', 'text/x-yaml'],
   ['text/csv', 'application/csv', 'text/x-csv'],
+  ['text/vcard', 'text/x-vcard'],
   ['text/javascript', 'application/javascript', 'application/x-javascript'],
 ];
 
@@ -94,14 +96,15 @@ const aliases = new Map(
 
 /**
  * Declared types that are wider than their name: clients look at the extension alone, so Firefox calls every `.ogg` a video
- * (Bugzilla 1240259), all of them every `.webm`, and Windows with Excel every CSV file an Excel sheet. Not `video/mp4`: its pictures
- * may only be told of at its end.
+ * (Bugzilla 1240259), all of them every `.webm`, and Windows with Office every CSV file an Excel sheet and every RTF a Word
+ * document. Not `video/mp4`: its pictures may only be told of at its end.
  */
 const declaredAlso = new Map<string, readonly string[]>([
   ['application/ogg', ['audio/ogg', 'video/ogg']],
   ['video/ogg', ['audio/ogg']],
   ['video/webm', ['audio/webm']],
   ['application/vnd.ms-excel', ['text/csv']],
+  ['application/msword', ['application/rtf']],
 ]);
 
 /** Containers whose first bytes do not tell sound from pictures, and families that share a signature. */
@@ -111,6 +114,8 @@ const signatureMeans = new Map<string, readonly string[]>([
   ['video/3gpp', ['video/3gpp', 'audio/3gpp']],
   ['video/3gpp2', ['video/3gpp2', 'audio/3gpp2']],
   ['video/webm', ['video/webm', 'audio/webm']],
+  ['video/mp1s', ['video/mp1s', 'video/mpeg']],
+  ['video/mp2p', ['video/mp2p', 'video/mpeg']],
   ['video/matroska', ['video/matroska', 'audio/matroska']],
   ['audio/amr', ['audio/amr', 'audio/amr-wb']],
   ['audio/ogg', ['audio/ogg', 'application/ogg']],
@@ -124,7 +129,13 @@ const signatureMeans = new Map<string, readonly string[]>([
   ],
   [
     'application/x-cfb',
-    ['application/x-cfb', 'application/msword', 'application/vnd.ms-excel', 'application/vnd.ms-powerpoint'],
+    [
+      'application/x-cfb',
+      'application/msword',
+      'application/vnd.ms-excel',
+      'application/vnd.ms-outlook',
+      'application/vnd.ms-powerpoint',
+    ],
   ],
 ]);
 
@@ -143,6 +154,7 @@ const textApplications = new Set([
 /** Extensions of the containers above, and of types that the registry lists under their old name. */
 const moreExtensions: readonly (readonly [extension: string, ...types: string[]])[] = [
   ['awb', 'audio/amr-wb'],
+  ['zst', 'application/zstd'],
   ['mp4', 'audio/mp4'],
   ['m4a', 'audio/mp4'],
   ['ogg', 'application/ogg', 'video/ogg'],
