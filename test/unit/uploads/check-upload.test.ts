@@ -76,6 +76,16 @@ const refused: Readonly<Record<string, Case>> = {
     parts: [{ ...file, fileName: '', data: '' }],
     says: ['file_missing', 'file is missing'],
   },
+  'an empty file that is not required': {
+    parts: [{ ...file, data: '' }],
+    rule: withFile({ required: false }),
+    says: ['file_missing', 'file is empty'],
+  },
+  'a text field in the place of a file that is not required': {
+    parts: [{ name: 'file', data: 'x' }],
+    rule: withFile({ required: false }),
+    says: ['file_missing', 'file must be sent as a file'],
+  },
   'a text field in the place of a file': {
     parts: [{ name: 'file', data: 'x' }],
     says: ['file_missing', 'file must be sent as a file'],
