@@ -316,7 +316,7 @@ test('what stands before the place where a file can no longer be read is importe
 test('of many lines that are refused as many are named as anybody would read, and the rest counted', async (t) => {
   const { file, store } = withoutStore(t);
   const words = ['keys', 'import', '-', '--config', file];
-  const { code, stdout, stderr } = await commandHere(words, '{\n'.repeat(202));
+  const { code, stdout, stderr } = await commandHere(words, '{,\n'.repeat(202));
   const lines = Array.from(
     { length: 200 },
     (_, at) => `line ${at + 1}: is not a JSON object, or holds a field twice\n`,
