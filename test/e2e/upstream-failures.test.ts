@@ -205,6 +205,19 @@ test('an https upstream is verified against `ca`, speaks HTTP/1.1, and its heade
   }
 });
 
+test('uploads to an https target share its connections, though it answers at once', async (t) => {
+  const upload = 'x'.repeat(100_000);
+  const send = async (): Promise<number> => {
+    const answer = await ask(t, 'POST /tls/x', [], upload);
+    return (JSON.parse(answer.text) as { connection: number }).connection;
+  };
+  const before = await send();
+  // Those of a slow machine may be closed now and then because nobody has used them for a while.
+  for (let turn = 0; turn < 10; turn += 1) await Promise.all([send(), send(), send(), send()]);
+  const opened = (await send()) - before;
+  assert.ok(opened <= 8, `${opened} connections`);
+});
+
 test("the name that is verified is the target's own, never the Host that a client sends", async (t) => {
   assert.equal((await ask(t, 'GET /misnamed/x', [['Host', 'localhost']])).status, 502);
   assert.equal((await ask(t, 'GET /named/x', [['Host', 'elsewhere.test']])).status, 200);
@@ -602,7 +615,8 @@ async function startTls({ cert, key }: { cert: string; key: string }): Promise<n
   const server = createSecureServer({ cert, key, allowHTTP1: true }, (req, res) => {
     const host = req.headers.host ?? req.headers[':authority'];
     res.setHeader('X-Upstream', 'tls');
-    res.end(JSON.stringify({ version: req.httpVersion, host, connection: connections }));
+    const answer = JSON.stringify({ version: req.httpVersion, host, connection: connections });
+    req.resume().on('end', () => res.end(answer));
   });
   server.on('secureConnection', () => (connections += 1));
   server.on('sessionError', () => undefined);

@@ -1,4 +1,5 @@
 import type { ClientRequest } from 'node:http';
+import { TLSSocket } from 'node:tls';
 import { type Body, chunksOf } from '../../bodies/body.ts';
 import { Countdown } from '../../waiting/countdown.ts';
 import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
@@ -28,6 +29,8 @@ export class BodySender {
   readonly #relay: Relay;
   /** The time of the upstream to take the chunk that waits. */
   readonly #patience: Countdown;
+  /** How many bytes have been written, the chunk that waits among them. */
+  #written = 0;
   /** A chunk waits for the upstream to take it. */
   #isWriting = false;
   /** The client reads nothing of the answer at present. */
@@ -53,6 +56,7 @@ export class BodySender {
       for await (const chunk of chunksOf(this.#body)) {
         if (!this.#mayWrite()) return;
         await this.#write(chunk);
+        if (this.#state === 'done') return;
       }
     } catch (error) {
       // The answer is complete, which is why reading the rest of the body was stopped.
@@ -63,14 +67,17 @@ export class BodySender {
       return;
     }
     if (!this.#mayWrite()) return;
-    this.#outgoing.end();
-    this.#state = 'done';
-    this.#relay.requestSent();
+    this.#end();
     whenSent();
   }
 
-  /** The answer is complete, so the rest is not wanted. False when all of the body had been written. */
+  /**
+   * The answer is complete, so the rest is not wanted. False when all of the body had been written. Over TLS that is so before we hear
+   * of it, and what has been written is a copy: the chunk is the body's again.
+   */
   giveUpRest(): boolean {
+    const isCopied = this.#outgoing.socket instanceof TLSSocket;
+    if (isCopied && this.#state === 'under way' && this.#written === this.#body.length) this.#end();
     if (this.#state === 'done') return false;
     this.#state = 'unwanted';
     this.#outgoing.destroy();
@@ -105,6 +112,7 @@ export class BodySender {
   /** Resolves when the kernel has the bytes, or nobody will take them any more: they are not ours to keep. */
   #write(chunk: Buffer): Promise<void> {
     this.#relay.requestLeaves();
+    this.#written += chunk.length;
     this.#isWriting = true;
     if (!this.#isHeld) this.#patience.start();
     return new Promise((resolve) => {
@@ -114,6 +122,12 @@ export class BodySender {
         resolve();
       });
     });
+  }
+
+  #end(): void {
+    this.#outgoing.end();
+    this.#state = 'done';
+    this.#relay.requestSent();
   }
 
   #breakOff(error: Error): void {

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { Body } from '../../bodies/body.ts';
 import type { UpstreamConfig } from '../../config/config.ts';
-import { afterReading } from '../../waiting/when-all-is-read.ts';
+import { afterReading, allIsRead } from '../../waiting/when-all-is-read.ts';
 import { gatherPieces } from '../../wire/gather-pieces.ts';
 import { lingerOn } from '../../wire/linger.ts';
 import type { ExchangeFailed } from '../exchange.ts';
@@ -249,6 +249,21 @@ export class StreamedExchange implements AnswerSource {
     const outgoing = this.#outgoing;
     if (outgoing === undefined) return;
     // A connection is kept only when both sides are done with it.
-    if (!outgoing.writableFinished || this.#answer?.complete !== true) outgoing.destroy();
+    if (!outgoing.writableEnded || this.#answer?.complete !== true) outgoing.destroy();
+    else void destroyUnlessSent(outgoing);
   }
 }
+
+async function destroyUnlessSent(outgoing: ClientRequest): Promise<void> {
+  for (let turn = 0; turn < lateTurns; turn += 1) {
+    if (outgoing.writableFinished) return;
+    await allIsRead();
+  }
+  outgoing.destroy();
+}
+
+/**
+ * Over TLS we hear that something has left in the turn after that, when it may have been answered. For so many turns after an answer
+ * we wait for that. Without, every second of four uploads side by side cost an https target a new connection.
+ */
+const lateTurns = 3;
