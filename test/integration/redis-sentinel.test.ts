@@ -254,6 +254,19 @@ test('sentinels that are not there are told as that', async (t) => {
   assert.match(message, /Redis cannot be found: the last sentinel that was asked cannot be reached$/);
 });
 
+test('a sentinel that takes connections and says nothing is passed over', async (t) => {
+  const silent = createServer((socket) => void socket.resume().on('error', () => socket.destroy()));
+  const master = await startRedisServer(t);
+  const sentinels = [await listen(t, silent), (await startFakeSentinel(t, master.port)).port];
+  const url = `redis+sentinel://127.0.0.1:${sentinels.join(',127.0.0.1:')}/main`;
+  const store = await openAt(t, url, { deadlineMs: 250 });
+  const answers = async (): Promise<boolean> => {
+    await store.ping();
+    return true;
+  };
+  await until(() => answers().catch(() => false));
+});
+
 test('a sentinel that is addressed as a plain Redis is told as one', async (t) => {
   const store = await openAt(t, shared.sentinel.url);
   const { message } = await failureOf(store.keys.listKeys('', 1));
