@@ -1,4 +1,5 @@
 import { typesOfSignature } from '../content/media-types.ts';
+import { loadLibrary } from './load-library.ts';
 import { busy } from './upload-refusals.ts';
 
 /** How much of a file's beginning the signature is read from. */
@@ -11,10 +12,9 @@ export const sampleBytesMax = 16 * 1024;
  */
 export async function readSignature(sample: Buffer): Promise<readonly string[] | undefined> {
   if (isTagAlone(sample)) return taggedTypes;
+  const { fileTypeFromBuffer } = await loadFileType();
   const deadline = AbortSignal.timeout(deadlineMs);
   try {
-    // Loaded by the first upload: most gateways never need it.
-    const { fileTypeFromBuffer } = await import('file-type');
     const options = { signal: deadline, maxBufferSize: sampleBytesMax };
     const found = await Promise.race([fileTypeFromBuffer(sample, options), expiry(deadline)]);
     if (found === undefined) return undefined;
@@ -29,11 +29,13 @@ export async function readSignature(sample: Buffer): Promise<readonly string[] |
 /** The canonical types whose files can be told by their first bytes. */
 export async function typesWithSignature(): Promise<ReadonlySet<string>> {
   if (!known) {
-    const { supportedMimeTypes } = await import('file-type');
+    const { supportedMimeTypes } = await loadFileType();
     known = new Set([...supportedMimeTypes].flatMap(typesOfSignature));
   }
   return known;
 }
+
+const loadFileType = () => loadLibrary(() => import('file-type'));
 
 const deadlineMs = 5000;
 

@@ -1,5 +1,6 @@
 import type { BusboyInstance } from '@fastify/busboy';
 import { Refusal } from '../refusals.ts';
+import { loadLibrary } from './load-library.ts';
 
 /** What one reading found a part to be. A part without a content type is `text/plain` (RFC 7578 §4.4). */
 export interface PartFact {
@@ -19,8 +20,7 @@ interface FoundPart extends PartFact {
  * repeated parameter, so it cannot be the only reader; but a fault in either shows as a disagreement between them.
  */
 export async function createSecondReading(boundary: string): Promise<SecondReading> {
-  // Loaded by the first upload: most gateways never need it.
-  const { Busboy } = await import('@fastify/busboy');
+  const { Busboy } = await loadLibrary(() => import('@fastify/busboy'));
   return new SecondReading(
     new Busboy({
       headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` },

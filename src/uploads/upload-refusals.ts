@@ -33,6 +33,6 @@ export function fileTooSmall(label: string, sizeMin: number): Refusal {
 }
 
 /** Refuses an upload for which the gateway has no room or no time, and which may be sent again as it is. */
-export function busy(detail: string): Refusal {
-  return new Refusal('spool_full', { detail, headers: { 'Retry-After': '1' } });
+export function busy(detail: string, cause?: unknown): Refusal {
+  return new Refusal('spool_full', { detail, cause, headers: { 'Retry-After': '1' } });
 }

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, test, type TestContext } from 'node:test';
+import { boundary, formBody } from '../helpers/form-body.ts';
 import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes, type RawSocket } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { demoKey, startGateway } from '../helpers/start-gateway.ts';
+import { encodeWav, tone } from '../helpers/wav.ts';
 
 const allFiles = 200;
 const upstream = await startRecordingUpstream({ after });
@@ -13,7 +15,15 @@ const gateway = await startGateway(
   {
     limits: { connections: 10_000 },
     upstreams: { recognition: { connections: 10 } },
-    routes: [{ path: '/v1/any', methods: ['POST'], body: { any: {} } }],
+    routes: [
+      { path: '/v1/any', methods: ['POST'], body: { any: {} } },
+      {
+        path: '/v1/form',
+        methods: ['POST'],
+        body: { upload: { files: { file: { types: ['audio/wav'] } } } },
+      },
+      { path: '/v1/file', methods: ['POST'], body: { file: { types: ['audio/wav'] } } },
+    ],
   },
   { upstream: upstream.url, filesMax: allFiles },
 );
@@ -59,6 +69,35 @@ for (const [lane, bytes] of Object.entries({ buffered: 10, streamed: 100_000 }))
       [],
     );
     assert.doesNotMatch(await gateway.metrics(), /^gatehouse_upstream_errors_total.* [1-9]/m);
+  });
+}
+
+const wav = encodeWav(tone(440));
+for (const [kind, type, body] of [
+  ['file', 'audio/wav', wav],
+  [
+    'form',
+    `multipart/form-data; boundary=${boundary}`,
+    formBody([{ name: 'file', fileName: 'a.wav', type: 'audio/wav', data: wav }]),
+  ],
+] as const) {
+  test(`the first upload of a process that has no file left to load its readers from is not to blame: ${kind}`, async (t) => {
+    const head = [
+      ['apiKey', demoKey],
+      ['Content-Type', type],
+    ] as const;
+    const request = requestBytes(`POST /v1/${kind}`, head, body);
+    const caller = await openRaw(t, gateway.port);
+    const hogs = await takeAllFiles(t);
+    const refused = await say(caller, request);
+    assert.equal(refused.status, 503);
+    assert.equal(refused.headers['x-gatehouse-refusal'], 'spool_full');
+    assert.equal(refused.headers['retry-after'], '1');
+    for (const { socket } of hogs) socket.destroy();
+    await until(async () => {
+      const answer = await exchange(t, gateway.port, request).catch(() => undefined); // it may be closed as those before
+      return answer?.status === 200;
+    });
   });
 }
 
