@@ -67,7 +67,7 @@ key         k1
 state       good
 plan        free
 own quotas  none
-scopes      every endpoint
+scopes      every route
 networks    from anywhere
 expires     never
 created     2026-01-01 12:30Z
