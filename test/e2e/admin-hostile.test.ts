@@ -465,14 +465,16 @@ test('a client that breaks off in the middle of an import shakes nothing', async
   );
   client.write('1d\r\nsecret,plan\nsome-foreign-key,\r\n');
   client.socket.destroy();
-  await until(() => gateway.logs().find(({ action, status }) => action === 'importKeys' && status === 499));
+  await until(() =>
+    gateway.logs().find(({ operation, status }) => operation === 'importKeys' && status === 499),
+  );
   assert.equal((await ask('GET', path)).status, 200);
   assert.ok(!gateway.logs().some(({ level }) => level === 'error'));
 });
 
 /** How the imports ended that operators have asked for so far. */
 function importStatuses(): readonly unknown[] {
-  return gateway.logs().flatMap(({ action, status }) => (action === 'importKeys' ? [status] : []));
+  return gateway.logs().flatMap(({ operation, status }) => (operation === 'importKeys' ? [status] : []));
 }
 
 test('a client that has sent all of an import and leaves before it is done is no fault', async (t) => {
