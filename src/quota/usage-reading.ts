@@ -39,7 +39,7 @@ export function zeroOf(counter: Counter): UsageReading {
 
 const unused = { used: 0, leased: 0 };
 
-function readingOf({ name, limit, periodEnd }: Counter, { used, leased }: Omit<Usage, 'name'>): UsageReading {
+function readingOf({ name, limit, periodEnd }: Counter, { used, leased }: Usage): UsageReading {
   const resetsAt = periodEnd === endOfTime ? undefined : periodEnd;
   return { name, limit, used, leased, remaining: Math.max(0, limit - used), resetsAt };
 }
