@@ -255,11 +255,8 @@ export class StreamedExchange implements AnswerSource {
 }
 
 async function destroyUnlessSent(outgoing: ClientRequest): Promise<void> {
-  for (let turn = 0; turn < lateTurns; turn += 1) {
-    if (outgoing.writableFinished) return;
-    await allIsRead();
-  }
-  outgoing.destroy();
+  for (let turn = 0; turn < lateTurns && !outgoing.writableFinished; turn += 1) await allIsRead();
+  if (!outgoing.writableFinished) outgoing.destroy();
 }
 
 /**
