@@ -16,10 +16,10 @@ export class Connections {
   /** Those whose answers are not out, refusals among them. */
   #unanswered = 0;
   #refused = 0;
-  #onLeave = ignore;
+  #onDone = ignore;
   readonly #leave = (): void => {
     this.#inFlight -= 1;
-    this.#onLeave();
+    this.#onDone();
   };
   readonly #noteAnswer = (): void => {
     this.#unanswered -= 1;
@@ -43,7 +43,7 @@ export class Connections {
 
   /** Has it called whenever a request is done. */
   whenDone(listener: () => void): void {
-    this.#onLeave = listener;
+    this.#onDone = listener;
   }
 
   /** How many there was no room for so far. */
