@@ -50,7 +50,7 @@ export function createKeyCache(): KeyCache {
   let sweptAt = 0;
 
   function isOutdated({ found, asOf }: KeptKey): boolean {
-    return asOf < (changed.get(found.id) ?? 0);
+    return asOf < changes && asOf < (changed.get(found.id) ?? 0);
   }
 
   function getKnown(digest: string): KeptKey | undefined {
