@@ -5,7 +5,7 @@ import type { Script } from './scripts.ts';
 /** Sends something; `waiting` tells whether anybody still waits for the answer. */
 export type Command<T> = (client: Client, waiting: () => boolean) => Promise<T>;
 
-/** The arguments of a script. */
+/** The arguments of a script. Where callers share calls none is empty or has a space in it. */
 export type Words = readonly (string | number)[];
 
 /** The command that runs a script: by its SHA-1, or in full where Redis does not know that. */

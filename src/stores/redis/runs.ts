@@ -59,10 +59,10 @@ export class Runs implements Call {
     const [first, second] = this.#runs;
     if (first !== undefined && second === undefined) return callOf(this.#script, first.keys, first.args);
     const keys: string[] = [];
-    const words: (string | number)[] = [];
+    const words: string[] = [];
     for (const run of this.#runs) {
       keys.push(...run.keys);
-      words.push(run.keys.length, run.args.length, ...run.args);
+      words.push([...run.args, run.keys.length].join(' '));
     }
     const together = callOf(this.#script.many, keys, words);
     return (client, waiting) =>
