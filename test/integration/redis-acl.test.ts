@@ -12,10 +12,10 @@ import { until } from '../helpers/poll.ts';
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
 import { counters, failureOf, openAt, recovers } from '../helpers/store-faults.ts';
 
-const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-const advised = /^ACL SETUSER gatehouse .*$/m.exec(readme)?.[0].split(' ') ?? [];
+const page = readFileSync(new URL('../../docs/stores.md', import.meta.url), 'utf8');
+const advised = /^ACL SETUSER gatehouse .*$/m.exec(page)?.[0].split(' ') ?? [];
 
-test('the user of the README is permitted all that a store does', async (t) => {
+test('the user that docs/stores.md advises is permitted all that a store does', async (t) => {
   const { redis, store } = await openAsUser(t);
   const { keys, ledger } = store;
   t.after(keys.watch(() => undefined));
@@ -171,7 +171,7 @@ test('a password that Redis does not want prints nothing amid the log', async (t
   assert.equal(warn.mock.callCount(), 0);
 });
 
-/** A store that its Redis knows as the user of the README. */
+/** A store that its Redis knows as the user of docs/stores.md. */
 async function openAsUser(t: TestContext): Promise<{ redis: RedisServer; store: Store }> {
   const redis = await startRedisServer(t);
   assert.equal(await redis.say(...advised), '+OK\r\n');
