@@ -226,7 +226,7 @@ test('the commands that the README shows for keys work one after the other', asy
 
 test('the documents say how long the audit log is', () => {
   const [days, entries] = [auditKeptMs / 86_400_000, auditEntriesMax.toLocaleString('en')];
-  for (const page of ['README.md', 'docs/operations.md']) {
+  for (const page of ['docs/keys.md', 'docs/operations.md']) {
     const text = read(page).replaceAll(/\s+/g, ' ');
     assert.ok(text.includes(`for ${days} days`) && text.includes(`newest ${entries} entries`), page);
   }
