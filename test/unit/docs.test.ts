@@ -288,7 +288,7 @@ test('every configuration that is shown holds a name to the same: not blank, and
 test('the plans, routes and usage path that the documents show are ones that the gateway takes', (t) => {
   const file = join(tempFolder(t), 'gateway.yaml');
   const rest =
-    'upstreams: { one: { targets: ["http://127.0.0.1:9000"] } }\nversions: { v1: { upstream: one } }\n';
+    'upstreams: { recognition: { targets: ["http://127.0.0.1:9000"] } }\nversions: { v1: { upstream: recognition } }\n';
   const [plan] = shownParts('plans');
   const [usage] = shownParts('usage', read('docs/quotas.md'));
   const pages = ['README.md', 'docs/quotas.md', 'docs/uploads.md'];
@@ -300,7 +300,7 @@ test('the plans, routes and usage path that the documents show are ones that the
       assert.deepEqual([plans.size, routes.length, usagePath], [1, 1, '/v1/usage']);
       return routes.map(({ body, upgrade }) => (upgrade ? 'upgrade' : body.kind)).join();
     });
-  assert.deepEqual(kinds, ['upgrade', 'any', 'upload', 'upload']);
+  assert.deepEqual(kinds, ['any', 'upgrade', 'any', 'upload', 'upload']);
 });
 
 test('what the documents and scripts point to exists', () => {
