@@ -1,7 +1,7 @@
 import { isObject } from '../content/is-object.ts';
 import type { ShapeError } from './check-shape.ts';
 import { bodyAdvice, formatOf, upgradeAdvice } from './formats.ts';
-import { missingSpace, show, showName, suggest } from './wording.ts';
+import { isMisspelt, missingSpace, show, showName, suggest } from './wording.ts';
 
 /**
  * The sentence for one mistake against the schema: what is wrong and what would be right. Undefined when another error
@@ -14,12 +14,17 @@ export function explain(error: ShapeError, hidden: boolean): string | undefined 
   if (isRange(error) && !Number.isInteger(error.data)) return undefined;
   // Where there is a choice, `enum` has the words to choose from; quotes would make none of them right.
   if (error.keyword === 'type' && part(error)['enum'] !== undefined) return undefined;
+  if (error.keyword === 'required' && isToldAsUnknown(error)) return undefined;
   const subject = hidden || part(error)['writeOnly'] === true ? hiddenSubject : show(error.data);
   return sentences[error.keyword]?.(error, subject) ?? `${subject} is not valid here`;
 }
 
 function isRange({ keyword }: ShapeError): boolean {
   return keyword === 'minimum' || keyword === 'maximum';
+}
+
+function isToldAsUnknown({ params, data, parentSchema }: ShapeError): boolean {
+  return isObject(data) && isMisspelt(String(params['missingProperty']), data, optionsOf(parentSchema));
 }
 
 /** What a sentence calls a value that it must not show. */

@@ -9,6 +9,8 @@ import { readText, UnusableText } from './read-text.ts';
 import { resolveConfig, type CheckedConfig } from './resolve-config.ts';
 import { rules } from './rules.ts';
 import type { Draft, Report } from './rules/draft.ts';
+import { schema } from './schema.ts';
+import { isMisspelt } from './wording.ts';
 import { Places } from './yaml/places.ts';
 import { readTree } from './yaml/read-tree.ts';
 import { readYaml } from './yaml/read-yaml.ts';
@@ -58,11 +60,16 @@ function collectFindings(file: string, places: Places) {
   const pointers = new Set<string>();
   /** The pointers and all above them, so that nothing has to be searched: there may be thousands. */
   const touched = new Set<string>();
+  /** Notes that something is wrong there, which is said elsewhere. */
+  const mark = (pointer: string): void => {
+    pointers.add(pointer);
+    for (let at = pointer; at !== '' && !touched.has(at); at = holderOf(at)) touched.add(at);
+  };
   return {
     add: (problem: Omit<Problem, 'file'>) => void problems.push({ file, ...problem }),
+    mark,
     report: (pointer: string, message: string, offset?: number): void => {
-      pointers.add(pointer);
-      for (let at = pointer; at !== '' && !touched.has(at); at = holderOf(at)) touched.add(at);
+      mark(pointer);
       const position = offset === undefined ? {} : places.position(offset);
       problems.push({ file, ...places.locate(pointer), ...position, message });
     },
@@ -83,7 +90,8 @@ function checkFields(tree: unknown, places: Places, findings: Findings): void {
     const pointer = faulty(error);
     if (error.keyword === 'additionalProperties') places.markUnknown(pointer);
     const sentence = unread.has(pointer) ? undefined : explain(error, places.isExpanded(pointer));
-    if (sentence !== undefined) findings.report(pointer, sentence);
+    if (sentence === undefined) findings.mark(pointer);
+    else findings.report(pointer, sentence);
   }
 }
 
@@ -113,8 +121,10 @@ function checkTogether(draft: Draft, report: Report): ReturnType<typeof compileB
 
 function declaredNames(tree: unknown): Draft['declared'] {
   const names = (section: 'upstreams' | 'plans' | 'versions'): readonly string[] | undefined => {
-    const value = isObject(tree) ? tree[section] : undefined;
-    if (value === undefined && section !== 'upstreams') return [];
+    if (!isObject(tree)) return undefined;
+    const value = tree[section];
+    const isLeftOut = value === undefined && !isMisspelt(section, tree, Object.keys(schema.properties));
+    if (isLeftOut && section !== 'upstreams') return [];
     return isObject(value) ? Object.keys(value) : undefined;
   };
   return { upstreams: names('upstreams'), plans: names('plans'), versions: names('versions') };

@@ -52,6 +52,12 @@ export function suggestNear(wrong: string, names: readonly string[]): string {
   return best === undefined ? '' : `, did you mean "${best}"?`;
 }
 
+/** Whether a mapping lacks an option because another name stands there for it, at which that is said. */
+export function isMisspelt(option: string, holder: object, options: readonly string[]): boolean {
+  const unknown = Object.keys(holder).filter((name) => !options.includes(name));
+  return unknown.some((name) => nearest(name, options) === option);
+}
+
 /** `a`, `a or b`, `a, b or c`. Not by `Intl.ListFormat`, which takes 6 MB while the process lives. */
 export function listed(conjunction: 'and' | 'or', words: readonly string[]): string {
   const last = words.at(-1) ?? '';

@@ -7,7 +7,7 @@ export interface Draft {
   readonly config: RawConfig;
   /**
    * The names as written, even if their content is wrong: a reference to them is not wrong too. Undefined where a section is
-   * missing or not a mapping: nothing can be said of references into it.
+   * misspelt or not a mapping, or must not be missing: nothing can be said of references into it.
    */
   readonly declared: Readonly<Record<'upstreams' | 'plans' | 'versions', readonly string[] | undefined>>;
 }

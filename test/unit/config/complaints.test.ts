@@ -391,6 +391,22 @@ routes:
     ],
   },
   {
+    name: 'what is missing because it is misspelt, once',
+    text: 'upstraems: { a: { targets: ["http://127.0.0.1:9000"] } }\nroutes: [{ path: /x, method: [POST], upstream: a, upgrade: websocket }]\n',
+    says: [
+      '1:1: upstraems: unknown option, did you mean "upstreams"?',
+      '2:22: routes[0].method: unknown option, did you mean "methods"?',
+    ],
+  },
+  {
+    name: 'a section that is misspelt, and not each name in it',
+    text: `${upstream}plnas: { free: {} }\nkeys: [{ id: a, plan: free, secret: ${'k'.repeat(32)} }]\nversion: { v1: { upstream: a } }\nroutes: [{ path: /v1/x, methods: [GET] }]\n`,
+    says: [
+      '2:1: plnas: unknown option, did you mean "plans"?',
+      '4:1: version: unknown option, did you mean "versions"?',
+    ],
+  },
+  {
     name: 'two letters that changed places, which makes another name as near',
     text: routes('{ path: /v1/x, methods: [PUT], body: { file: { mniSize: 2B } } }'),
     says: ['4:52: routes[0].body.file.mniSize: unknown option, did you mean "minSize"?'],
