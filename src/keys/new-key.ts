@@ -20,7 +20,7 @@ export function readNewKey({ id, ...written }: WrittenFields, rules: KeyRules): 
 }
 
 /** Where there is only one plan, it need not be named. */
-function onlyPlan({ plans }: KeyRules): string {
+export function onlyPlan({ plans }: KeyRules): string {
   const names = [...plans.keys()];
   const [plan] = names;
   if (plan !== undefined && names.length === 1) return plan;

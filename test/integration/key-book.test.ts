@@ -730,6 +730,16 @@ function bookRules(address: StoreKind['address']): void {
     );
   });
 
+  test('where there is one plan alone, a line that names none gets it', async (t) => {
+    const store = await openPatiently(t, address(t));
+    const onePlan = { ...rules, plans: new Map([['free', aPlan()]]) };
+    const book = createKeyBook({ store: store.keys, rules: onePlan, now: Date.now });
+    const { faults, options } = collectFaults({ update: false });
+    await book.importKeys(linesOf([{ secret: 'foreign-key-1', id: 'one' }]), options, by);
+    assert.deepEqual(faults, []);
+    assert.equal((await book.show('one')).plan, 'free');
+  });
+
   test('a line about a key that is there needs no plan, and is judged by the plan that the key has', async (t) => {
     const { book } = await open(t);
     const make = linesOf([{ plan: 'paid', secret: 'foreign-key-1', id: 'one' }]);
@@ -742,7 +752,7 @@ function bookRules(address: StoreKind['address']): void {
     ];
     const report = await book.importKeys(linesOf(lines), options, by);
     assert.match(faults[0] ?? '', /^2: quotas\[0\] "\w+" has no period/);
-    assert.deepEqual(faults.slice(1), ['3: plan is missing']);
+    assert.deepEqual(faults.slice(1), ['3: plan is needed, choose from free, paid']);
     assert.deepEqual([report.updated, report.refused], [1, 2]);
     assert.equal((await book.show('one')).name, 'without a plan');
     const both = [

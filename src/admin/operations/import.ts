@@ -17,7 +17,12 @@ export const importOperations: readonly Operation[] = [
     description:
       'Each line is a key: the fields of `NewKey` and its `secret` or its `hash` (sha256:…). CSV begins with a line that names the columns; lists are separated by `;`, labels are `name=value`, quotas `monthly=5000`. Lines that are wrong are reported and the others go on; a quote of CSV that is not closed ends the import. With a `hash`, scopes may be given that are not among the routes. A key that is there is known by its secret and passed over, so an import that broke off can be sent again.',
     query: {
-      plan: { description: 'The plan of new keys whose lines name none.', type: 'string', maxLength: 200 },
+      plan: {
+        description:
+          'The plan of new keys whose lines name none; it may be left out where there is one plan alone.',
+        type: 'string',
+        maxLength: 200,
+      },
       update: {
         description: 'Update existing keys to match the lines; otherwise they stay as they are.',
         type: 'boolean',

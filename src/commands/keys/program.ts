@@ -141,7 +141,7 @@ function addMoves(add: Add): void {
     'import keys.jsonl --update',
     'import - < keys.csv     # a first line such as: secret,name,owner,plan,quotas,labels,expiresAt',
   ])
-    .option('--plan <plan>', 'the plan of new keys whose lines name none')
+    .option('--plan <plan>', 'the plan of new keys whose lines name none, if there are several')
     .option('--update', 'update existing keys to match the file; otherwise they are skipped')
     .option('--json', 'print the result as JSON')
     .option('-q, --quiet', 'print only the lines that are refused or warned of')

@@ -6,6 +6,7 @@ import { completeFields, type KeyFields, type WrittenFields } from '../key-field
 import { createKeyId } from '../key-id.ts';
 import { invalidField, KeyProblem, readTogether } from '../key-problem.ts';
 import type { KeyRules, KeyTools } from '../key-rules.ts';
+import { onlyPlan } from '../new-key.ts';
 import { readKeyFields, readKeyId } from '../read-key-fields.ts';
 import { isOfUse } from '../scopes.ts';
 
@@ -81,9 +82,8 @@ function wholeOf(
   plan: string | undefined,
   rules: KeyRules,
 ): KeyFields | KeyProblem {
-  if (plan === undefined) return invalidField('plan', 'is missing');
   try {
-    return completeFields(fields, plan, rules);
+    return completeFields(fields, plan ?? onlyPlan(rules), rules);
   } catch (error) {
     if (error instanceof KeyProblem) return error;
     throw error;
