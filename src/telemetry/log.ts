@@ -79,6 +79,9 @@ function levelAsWord(label: string): { level: string } {
   return { level: label };
 }
 
+/** A request by what was asked for and what came of it, before all its fields; other lines have no path and no refusal. */
+const prettyMessage = '{if path}{method} {path} {status} {end}{msg}{if refusal}: {refusal}{end}';
+
 /** Each line is shown as soon as it is there: somebody is watching. */
 async function prettyStream(lines: LineBuffer): Promise<DestinationStream> {
   const { build } = await import('pino-pretty');
@@ -91,5 +94,5 @@ async function prettyStream(lines: LineBuffer): Promise<DestinationStream> {
     },
   });
   const colorize = process.stdout.isTTY && process.stdout.hasColors();
-  return build({ destination, colorize, sync: true, singleLine: true });
+  return build({ destination, colorize, sync: true, singleLine: true, messageFormat: prettyMessage });
 }

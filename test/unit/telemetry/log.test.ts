@@ -6,32 +6,56 @@ import { Refusal } from '../../../src/refusals.ts';
 import { createLogger, describeCause } from '../../../src/telemetry/log.ts';
 
 const main = new URL('../../../src/telemetry/log.ts', import.meta.url).href;
-/** Its standard output is a pipe that says of itself that it is a terminal. */
-const logThrice = `
-  const { WriteStream } = await import('node:tty');
-  const { getColorDepth, hasColors } = WriteStream.prototype;
-  Object.assign(process.stdout, { isTTY: true, getColorDepth, hasColors });
-  const { createLog } = await import(${JSON.stringify(main)});
-  for (const [name, value] of [['TERM', 'xterm-256color'], ['NO_COLOR', '1'], ['TERM', 'dumb']]) {
-    delete process.env.NO_COLOR;
-    process.env[name] = value;
-    const log = await createLog('info', 'auto');
-    log.logger.info('hello');
-    await log.flush();
-  }`;
-
-test('a terminal is shown readable lines, in colours unless somebody wants none', () => {
-  const text = execFileSync(process.execPath, ['--eval', logThrice], {
+/** What a process writes to its standard output, a pipe that says of itself that it is a terminal. */
+function shownOnTerminal(statements: string): readonly string[] {
+  const script = `
+    const { WriteStream } = await import('node:tty');
+    const { getColorDepth, hasColors } = WriteStream.prototype;
+    Object.assign(process.stdout, { isTTY: true, getColorDepth, hasColors });
+    const { createLog } = await import(${JSON.stringify(main)});
+    ${statements}`;
+  const text = execFileSync(process.execPath, ['--eval', script], {
     env: { PATH: process.env['PATH'] },
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
     timeout: 60_000,
   });
-  const lines = text.trimEnd().split('\n');
+  return text.trimEnd().split('\n');
+}
+
+test('a terminal is shown readable lines, in colours unless somebody wants none', () => {
+  const lines = shownOnTerminal(`
+    for (const [name, value] of [['TERM', 'xterm-256color'], ['NO_COLOR', '1'], ['TERM', 'dumb']]) {
+      delete process.env.NO_COLOR;
+      process.env[name] = value;
+      const log = await createLog('info', 'auto');
+      log.logger.info('hello');
+      await log.flush();
+    }`);
   for (const line of lines) assert.match(stripVTControlCharacters(line), /INFO.*hello/);
   assert.deepEqual(
     lines.map((line) => line.includes('\u001B[')),
     [true, false, false],
+  );
+});
+
+test('on a terminal a line of a request begins with what was asked for and what came of it', () => {
+  const lines = shownOnTerminal(`
+    process.env.NO_COLOR = '1';
+    const { logger, flush } = await createLog('info', 'auto');
+    logger.info({ requestId: 'a', method: 'GET', path: '/v1/x', status: 200 }, 'answered');
+    logger.info({ requestId: 'b', method: 'POST', path: '/v1/x', status: 401, refusal: 'key_missing' }, 'refused');
+    logger.info({ requestId: 'c', status: 400, refusal: 'request_malformed' }, 'refused');
+    logger.info({ actor: 'ada', status: 201 }, 'an operator asked for a change');
+    await flush();`);
+  assert.deepEqual(
+    lines.map((line) => /INFO: (.*?) {/.exec(line)?.[1]),
+    [
+      'GET /v1/x 200 answered',
+      'POST /v1/x 401 refused: key_missing',
+      'refused: request_malformed',
+      'an operator asked for a change',
+    ],
   );
 });
 
