@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import { fixedChanges } from '../config/fixed-options.ts';
 import type { HandedConfig } from '../config/hand-over.ts';
 import { ConfigErrors, ConfigUnreadable, printProblem } from '../config/problems.ts';
-import { checkSpool } from '../gateway/spool-room.ts';
+import { checkSpool } from '../gateway/check-spool.ts';
 import { describeCause, type Logger } from '../telemetry/log.ts';
 import { SpoolUnavailable } from '../uploads/spool.ts';
 

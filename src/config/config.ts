@@ -171,8 +171,8 @@ export interface ArrivalRule {
 
 /** What uploads may take while they wait until each has passed in full. */
 export interface SpoolConfig {
-  readonly memory: number;
-  readonly disk: number;
+  readonly memoryMax: number;
+  readonly diskMax: number;
   readonly directory: string;
 }
 

@@ -56,8 +56,8 @@ export function resolveConfig({ file, raw, checks, warnings }: CheckedConfig): C
     errors: new Map(Object.entries(raw.errors)) as Config['errors'],
     limits: resolveLimits(raw.limits),
     spool: {
-      memory: size(raw.spool.memory),
-      disk: size(raw.spool.disk),
+      memoryMax: size(raw.spool.memory),
+      diskMax: size(raw.spool.disk),
       directory: raw.spool.directory ?? tmpdir(),
     },
     forwarded: raw.forwarded,

@@ -9,13 +9,13 @@ import { describeCause, type Logger } from '../telemetry/log.ts';
 import { createMetrics, type LeaseCounts, type Metrics } from '../telemetry/metrics.ts';
 import { createStoreReporter } from '../telemetry/report-store.ts';
 import { watchStore } from '../telemetry/watch-store.ts';
-import type { SpoolRoom } from '../uploads/spool.ts';
+import { createSpoolRoom, type SpoolRoom } from '../uploads/spool.ts';
 import { OpenSockets } from '../upstream/open-sockets.ts';
 import type { UpstreamEvents } from '../upstream/upstream.ts';
 import { systemClock } from '../waiting/clock.ts';
 import { within } from '../waiting/patience.ts';
+import { checkSpool } from './check-spool.ts';
 import { openKeyChecks, type KeyChecks } from './key-checks.ts';
-import { checkSpool, openSpoolRoom } from './spool-room.ts';
 
 /** What a gateway works with all its life, whatever its configuration. */
 export interface Parts {
@@ -38,6 +38,9 @@ export interface PartsOptions {
   readonly storeIdentity: string | undefined;
 }
 
+/** A larger upload waits in a file: the system keeps it in memory while there is room, and frees that when there is not. */
+const spoolMemoryEachMax = 128 * 1024;
+
 /** Opens the store and makes what works with it. Rejects, with nothing left open, when the store or the spool cannot be used. */
 export async function openParts({ config, logger, storeIdentity }: PartsOptions): Promise<Parts> {
   await checkSpool(config);
@@ -55,7 +58,7 @@ export async function openParts({ config, logger, storeIdentity }: PartsOptions)
     countFailure: metrics.countKeyFailure,
     logger,
   });
-  const spools = openSpoolRoom(config);
+  const spools = createSpoolRoom({ ...config.spool, memoryEachMax: spoolMemoryEachMax });
   metrics.showSpool(spools);
   // Only for the log: a store that is away does not prevent the start, it may come later.
   await store.ping().catch(() => undefined);

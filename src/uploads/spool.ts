@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
+import type { SpoolConfig } from '../config/config.ts';
 import { codeOf } from '../content/error-code.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
 import { letGo } from '../wire/let-go.ts';
@@ -6,12 +7,9 @@ import { openUnnamed, writeAll } from './unnamed-file.ts';
 import { busy } from './upload-refusals.ts';
 
 /** What all uploads of one process may hold together, in bytes. */
-export interface SpoolLimits {
+export interface SpoolLimits extends SpoolConfig {
   /** What one upload may hold in memory: a larger one goes to a file, in pieces of about this size. */
   readonly memoryEachMax: number;
-  readonly memoryMax: number;
-  readonly diskMax: number;
-  readonly directory: string;
 }
 
 /** Opens spools that share one set of limits. One per process. */

@@ -310,7 +310,7 @@ test('every option that is written is the one that the gateway runs on', (t) => 
       stalledReaderMs: 19_000,
       bodyMemory: 20 * 1024 ** 2,
     },
-    spool: { memory: 21 * 1024 ** 2, disk: 22 * 1024 ** 2, directory: '/var/tmp' },
+    spool: { memoryMax: 21 * 1024 ** 2, diskMax: 22 * 1024 ** 2, directory: '/var/tmp' },
     forwarded: true,
     drain: { delayMs: 23_000, timeoutMs: 24_000 },
     log: { level: 'debug', format: 'json' },

@@ -53,7 +53,7 @@ test('the least file gets every documented default', (t) => {
       stalledReaderMs: 60_000,
       bodyMemory: 256 * 1024 * 1024,
     },
-    spool: { memory: 16 * 1024 * 1024, disk: 1024 ** 3, directory: tmpdir() },
+    spool: { memoryMax: 16 * 1024 * 1024, diskMax: 1024 ** 3, directory: tmpdir() },
     forwarded: false,
     drain: { delayMs: 0, timeoutMs: 30_000 },
     log: { level: 'info', format: 'auto' },
