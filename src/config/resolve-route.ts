@@ -2,7 +2,7 @@ import { fold } from '../wire/headers.ts';
 import type { BodyCheck } from './body-schema/compile-schema.ts';
 import { checked, duration, size } from './checked.ts';
 import type { BodyRule, Route, UpgradeRule, Version } from './config.ts';
-import { resolveUpload } from './resolve-upload.ts';
+import { resolveFile, resolveForm } from './resolve-upload.ts';
 import { pathBelow } from './route-path.ts';
 import { methodsOf } from './rules/routes.ts';
 import type { RawBody, RawRoute } from './schema.ts';
@@ -38,8 +38,14 @@ export function resolveRoute(
 
 function resolveBody(body: RawRoute['body'], check: BodyCheck | undefined, requestMs: number): BodyRule {
   if (typeof body === 'string') return { kind: 'none' };
-  if (body.json === undefined) return resolveUpload(body, check) ?? resolveAny(checked(body.any), requestMs);
-  const { maxSize, maxDepth, maxValues, suffixed } = body.json;
+  const { json, upload, file, any } = body;
+  if (json !== undefined) return resolveJson(json, check);
+  if (upload !== undefined) return resolveForm(upload, check);
+  return file === undefined ? resolveAny(checked(any), requestMs) : resolveFile(file);
+}
+
+function resolveJson(json: NonNullable<RawBody['json']>, check: BodyCheck | undefined): BodyRule {
+  const { maxSize, maxDepth, maxValues, suffixed } = json;
   const bounds = { sizeMax: size(maxSize), depthMax: maxDepth, valuesMax: maxValues };
   return { kind: 'json', ...bounds, suffixed, check };
 }

@@ -7,13 +7,8 @@ import type { FileRule } from './upload-rule.ts';
 
 type RawFile = NonNullable<RawBody['file']>;
 
-/** The rule of a form or of a bare file; undefined when the body is neither. */
-export function resolveUpload(body: RawBody, check: BodyCheck | undefined): BodyRule | undefined {
-  if (body.upload !== undefined) return resolveForm(body.upload, check);
-  return body.file === undefined ? undefined : resolveFile(body.file);
-}
-
-function resolveForm(form: RawUpload, check: BodyCheck | undefined): BodyRule {
+/** The rule of a form. */
+export function resolveForm(form: RawUpload, check: BodyCheck | undefined): BodyRule {
   const { maxCount, maxSize, names, schema } = form.fields;
   const upload = {
     kind: 'form',
@@ -46,7 +41,8 @@ function resolveField(field: RawUpload['files'][string], formSize: string): File
   };
 }
 
-function resolveFile(file: RawFile): BodyRule {
+/** The rule of a bare file. */
+export function resolveFile(file: RawFile): BodyRule {
   const upload = {
     kind: 'file',
     sizeMax: size(file.maxSize),

@@ -40,10 +40,7 @@ function compile(schema: AnySchema, onReference: (value: unknown) => void): Vali
   try {
     return createAjv({ meta: false, onReference }).compile(withoutNotes(schema));
   } catch (error) {
-    // The compiler follows a reference to a reference at once.
-    if (error instanceof RangeError) throw problemAt('', 'its references lead to each other too many times');
-    const reason = error instanceof Error ? error.message : String(error);
-    throw problemAt('', reason.replace(/^strict mode: /, ''));
+    throw new SchemaProblems([{ pointer: '', message: whyNot(error) }]);
   }
 }
 
@@ -56,6 +53,9 @@ function withoutNotes(schema: AnySchema): AnySchema {
   return copy;
 }
 
-function problemAt(pointer: string, message: string): SchemaProblems {
-  return new SchemaProblems([{ pointer, message }]);
+function whyNot(error: unknown): string {
+  // The compiler follows a reference to a reference at once.
+  if (error instanceof RangeError) return 'its references lead to each other too many times';
+  const reason = error instanceof Error ? error.message : String(error);
+  return reason.replace(/^strict mode: /, '');
 }

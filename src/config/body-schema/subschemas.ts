@@ -14,7 +14,7 @@ export function* subschemas(schema: unknown, pointer = ''): Generator<Subschema>
   for (const [keyword, value] of Object.entries(schema)) {
     const below = childPointer(pointer, keyword);
     if (single.has(keyword)) yield* subschemas(value, below);
-    if (keyed.has(keyword) || listed.has(keyword)) yield* members(value, below);
+    if (several.has(keyword)) yield* members(value, below);
   }
 }
 
@@ -65,15 +65,16 @@ const single = new Set([
   'unevaluatedProperties',
 ]);
 
-/** Keywords whose value holds schemas under names that the author chose. */
-const keyed = new Set([
+/** Keywords whose value holds schemas, in a list or under names that the author chose. */
+const several = new Set([
   '$defs',
+  'allOf',
+  'anyOf',
   'definitions',
   'dependencies',
   'dependentSchemas',
+  'oneOf',
   'patternProperties',
+  'prefixItems',
   'properties',
 ]);
-
-/** Keywords whose value is a list of schemas. */
-const listed = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
