@@ -1,6 +1,7 @@
 import { isObject } from '../content/is-object.ts';
 import { compileBodies } from './body-schema/compile-bodies.ts';
 import { checkShape, faulty, salvage } from './check-shape.ts';
+import { checked } from './checked.ts';
 import type { Config } from './config.ts';
 import { explain } from './explain.ts';
 import { childPointer, holderOf } from './json-pointer.ts';
@@ -28,18 +29,18 @@ export function readConfig(file: string, env: NodeJS.ProcessEnv): CheckedConfig 
   const { source, faults } = readYaml(readConfigText(file));
   const places = new Places(source.lines);
   const findings = collectFindings(file, places);
-  for (const { offset, message } of faults) findings.add({ ...places.position(offset), path: '', message });
+  for (const { offset, message } of faults) findings.report('', message, offset);
   findings.throwIfAny();
 
   const tree = readTree({ source, env, places, report: findings.report });
   const declared = declaredNames(tree);
   checkFields(tree, places, findings);
-  const raw = salvage(tree, findings.pointers());
-  const checks = raw && checkTogether({ config: raw, declared }, reportTo(findings, places));
+  const broken = findings.pointers();
+  const raw = salvage(tree, broken);
+  const report = reportTo(findings, places, withHolders(broken));
+  const checks = raw && checkTogether({ config: raw, declared }, report);
   findings.throwIfAny();
-  if (raw === undefined || checks === undefined)
-    throw new Error('A configuration without errors must be complete');
-  return { file, raw, checks, warnings: findings.warnings() };
+  return { file, raw: checked(raw), checks: checked(checks), warnings: findings.warnings() };
 }
 
 function readConfigText(file: string): string {
@@ -58,24 +59,16 @@ function collectFindings(file: string, places: Places) {
   const problems: Problem[] = [];
   const warnings: Problem[] = [];
   const pointers = new Set<string>();
-  /** The pointers and all above them, so that nothing has to be searched: there may be thousands. */
-  const touched = new Set<string>();
-  /** Notes that something is wrong there, which is said elsewhere. */
-  const mark = (pointer: string): void => {
-    pointers.add(pointer);
-    for (let at = pointer; at !== '' && !touched.has(at); at = holderOf(at)) touched.add(at);
-  };
   return {
-    add: (problem: Omit<Problem, 'file'>) => void problems.push({ file, ...problem }),
-    mark,
+    /** Notes that something is wrong there, which is said elsewhere. */
+    mark: (pointer: string): void => void pointers.add(pointer),
     report: (pointer: string, message: string, offset?: number): void => {
-      mark(pointer);
+      pointers.add(pointer);
       const position = offset === undefined ? {} : places.position(offset);
       problems.push({ file, ...places.locate(pointer), ...position, message });
     },
     warn: (pointer: string, message: string) =>
       void warnings.push({ file, ...places.locate(pointer), message }),
-    hasBelow: (pointer: string) => touched.has(pointer),
     pointers: (): readonly string[] => [...pointers],
     warnings: (): readonly string[] => sortProblems(warnings).map(printProblem),
     throwIfAny: (): void => {
@@ -95,7 +88,16 @@ function checkFields(tree: unknown, places: Places, findings: Findings): void {
   }
 }
 
-function reportTo(findings: Findings, places: Places): Report {
+/** The pointers and all above them, so that nothing has to be searched: there may be thousands. */
+function withHolders(pointers: readonly string[]): ReadonlySet<string> {
+  const all = new Set<string>();
+  for (const pointer of pointers) {
+    for (let at = pointer; at !== '' && !all.has(at); at = holderOf(at)) all.add(at);
+  }
+  return all;
+}
+
+function reportTo(findings: Findings, places: Places, broken: ReadonlySet<string>): Report {
   const pointerAt = (holder: object, option: string): string => {
     const pointer = places.pointerOf(holder) ?? '';
     return option === '' ? pointer : childPointer(pointer, option);
@@ -105,7 +107,7 @@ function reportTo(findings: Findings, places: Places): Report {
     problemBelow: (holder, pointer, message) =>
       findings.report(`${pointerAt(holder, '')}${pointer}`, message),
     warning: (holder, option, message) => findings.warn(pointerAt(holder, option), message),
-    isBroken: (holder, ...options) => options.some((option) => findings.hasBelow(pointerAt(holder, option))),
+    isBroken: (holder, ...options) => options.some((option) => broken.has(pointerAt(holder, option))),
     isHidden: (holder, option) => places.isExpanded(pointerAt(holder, option)),
     mention: (holder) => {
       const { path, line } = places.locate(pointerAt(holder, ''));

@@ -4,9 +4,8 @@ import { checked, duration, size } from './checked.ts';
 import type { BodyRule, Route, UpgradeRule, Version } from './config.ts';
 import { resolveFile, resolveForm } from './resolve-upload.ts';
 import { pathBelow } from './route-path.ts';
-import { methodsOf } from './rules/routes.ts';
 import type { RawBody, RawRoute } from './schema.ts';
-import { websocketDefaults } from './schema/routes.ts';
+import { answeredMethods, websocketDefaults } from './schema/routes.ts';
 
 /** What a route is resolved with, besides its own text. */
 interface RouteSurroundings {
@@ -26,7 +25,7 @@ export function resolveRoute(
   return {
     name: route.name ?? path,
     path,
-    methods: [...methodsOf(route)],
+    methods: [...answeredMethods(route.methods)],
     upstream: checked(route.upstream ?? version?.upstream),
     version,
     cost: route.cost,

@@ -1,4 +1,4 @@
-const lengthMin = 16;
+export const secretLengthMin = 16;
 
 /** What examples, ours and others', say in place of a secret. */
 const placeholder =
@@ -12,13 +12,14 @@ export function isVariable(text: string): boolean {
   return variable.test(text);
 }
 
-/** Whether a text is a hash as `hash` takes it, or nearly. As a secret it would be hashed once more, and fit nothing that callers send. */
+/** Whether a text is written as a hash. As a secret it would be hashed once more, and fit nothing that callers send. */
 export function isHash(text: string): boolean {
   return /^sha256:[0-9a-f]{64}$/i.test(text);
 }
 
 /** What to say of a secret that could be guessed; undefined for any other. */
 export function weaknessOf(secret: string): string | undefined {
-  if (secret.length < lengthMin) return `is shorter than ${lengthMin} characters and can be guessed`;
+  if (secret.length < secretLengthMin)
+    return `is shorter than ${secretLengthMin} characters and can be guessed`;
   return placeholder.test(secret) ? 'stands in an example that anybody can read' : undefined;
 }

@@ -18,7 +18,7 @@ export interface Report {
   /** The same at a JSON pointer below a mapping. */
   readonly problemBelow: (holder: object, pointer: string, message: string) => void;
   readonly warning: (holder: object, option: string, message: string) => void;
-  /** Whether one of these options has a problem already, so that its absence from the draft means nothing. */
+  /** Whether one of these options does not fit the schema, so that its absence from the draft means nothing. */
   readonly isBroken: (holder: object, ...options: readonly string[]) => boolean;
   /** Whether a value came from the environment or a file, so that no sentence may show it. */
   readonly isHidden: (holder: object, option: string) => boolean;
@@ -49,6 +49,19 @@ export function checkName<Option extends 'plan' | 'upstream'>(
   if (text === undefined || names === undefined || names.includes(text)) return;
   if (report.isBroken(holder, option)) return;
   report.problem(holder, option, noSuch(option, { text, hidden: report.isHidden(holder, option) }, names));
+}
+
+/** Each but the first of those with the same value, and that first one. What has no value is like no other. */
+export function duplicatesOf<T>(
+  all: readonly T[],
+  valueOf: (one: T) => string | undefined,
+): readonly (readonly [duplicate: T, first: T])[] {
+  const firsts = new Map<string, T>();
+  return all.flatMap((one) => {
+    const value = valueOf(one);
+    const first = value === undefined ? one : firsts.getOrInsert(value, one);
+    return first === one ? [] : [[one, first] as const];
+  });
 }
 
 /** The bodies that are taken; `none` is not among them. */

@@ -1,8 +1,7 @@
 import { addressesCollide, isLoopback } from '../addresses.ts';
-import { address, checked } from '../checked.ts';
-import { digestOf, plainTokenName } from '../digest.ts';
-import type { Rule } from './draft.ts';
-import { checkIsSecret, checkOneSecret, tokenLengthMin } from './secrets.ts';
+import { address } from '../checked.ts';
+import { plainTokenName } from '../digest.ts';
+import { duplicatesOf, type Rule } from './draft.ts';
 
 export const listenersDiffer: Rule = ({ config }, report) => {
   if (report.isBroken(config, 'listen') || report.isBroken(config.admin, 'listen')) return;
@@ -19,21 +18,6 @@ export const adminIsGuarded: Rule = ({ config: { admin } }, report) => {
   }
 };
 
-export const tokensHaveOneSecret: Rule = ({ config: { admin } }, report) => {
-  for (const one of admin.tokens) checkOneSecret(one, 'token', report);
-};
-
-export const tokensAreStrong: Rule = ({ config: { admin } }, report) => {
-  for (const one of [admin, ...admin.tokens]) {
-    const { token } = one;
-    // An empty `admin.token` is none.
-    if (token === undefined || (token === '' && one === admin)) continue;
-    checkIsSecret(one, 'token', token, report);
-    if (token.length < tokenLengthMin && !report.isBroken(one, 'token'))
-      report.problem(one, 'token', `is shorter than ${tokenLengthMin} characters`);
-  }
-};
-
 export const proxiesAreSome: Rule = ({ config: { trustProxy } }, report) => {
   for (const [at, network] of trustProxy.entries()) {
     if (!network.endsWith('/0')) continue;
@@ -41,19 +25,13 @@ export const proxiesAreSome: Rule = ({ config: { trustProxy } }, report) => {
   }
 };
 
-/** The audit log knows tokens by their names, so each belongs to one token, and each token has one. */
-export const tokensAreDistinct: Rule = ({ config: { admin } }, report) => {
-  const names = new Map<string, string>();
-  const digests = new Map<string, string>();
-  if (admin.token !== '' || report.isBroken(admin, 'token')) names.set(plainTokenName, 'admin.token');
-  if (admin.token !== '') digests.set(checked(digestOf(admin)), 'admin.token');
-  for (const one of admin.tokens) {
-    const own = report.mention(one);
-    const sameName = names.getOrInsert(one.name, own);
-    if (sameName !== own) report.problem(one, 'name', `is the name of ${sameName} too`);
-    const digest = digestOf(one);
-    const sameToken = digest === undefined ? own : digests.getOrInsert(digest, own);
-    const option = one.token === undefined ? 'hash' : 'token';
-    if (sameToken !== own) report.problem(one, option, `is the token of ${sameToken} too`);
+/** The audit log knows tokens by their names. */
+export const tokenNamesAreDistinct: Rule = ({ config: { admin } }, report) => {
+  const isPlainGiven = admin.token !== '' || report.isBroken(admin, 'token');
+  for (const token of admin.tokens) {
+    if (isPlainGiven && token.name === plainTokenName)
+      report.problem(token, 'name', 'is the name of admin.token too');
   }
+  for (const [token, first] of duplicatesOf(admin.tokens, ({ name }) => name))
+    report.problem(token, 'name', `is the name of ${report.mention(first)} too`);
 };

@@ -1,15 +1,12 @@
 import { checked } from '../checked.ts';
 import { parseAnchor, type Anchor } from '../period-words.ts';
 import type { RawQuota } from '../schema.ts';
-import type { Report, Rule } from './draft.ts';
+import { duplicatesOf, type Report, type Rule } from './draft.ts';
 
 export const quotaNamesAreDistinct: Rule = ({ config }, report) => {
   for (const plan of Object.values(config.plans)) {
-    const names = new Map<string, RawQuota>();
-    for (const quota of plan.quotas) {
-      const same = names.getOrInsert(quota.name, quota);
-      if (same !== quota) report.problem(quota, 'name', `is the name of ${report.mention(same)} too`);
-    }
+    for (const [quota, first] of duplicatesOf(plan.quotas, ({ name }) => name))
+      report.problem(quota, 'name', `is the name of ${report.mention(first)} too`);
   }
 };
 

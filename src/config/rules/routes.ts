@@ -3,8 +3,9 @@ import { bufferedBytesMax, fieldsBytesMax } from '../held-bytes.ts';
 import { noRoute, usageRoute } from '../route-names.ts';
 import { commonPath, compareSegments, pathBelow, segmentsOf } from '../route-path.ts';
 import type { RawRoute, RawUpload } from '../schema.ts';
+import { answeredMethods } from '../schema/routes.ts';
 import { printSize } from '../units.ts';
-import { bodiesOf, checkName, noSuch, type Rule } from './draft.ts';
+import { bodiesOf, checkName, noSuch, duplicatesOf, type Rule } from './draft.ts';
 
 /** What is read as JSON is one text, and Node makes none of 512 MB. */
 const jsonBytesMax = 511 * 1024 ** 2;
@@ -35,7 +36,7 @@ export const routesAreDistinct: Rule = ({ config }, report) => {
   }[] = [];
   for (const route of config.routes) {
     const segments = segmentsOf(route.path);
-    const methods = methodsOf(route);
+    const methods = answeredMethods(route.methods);
     for (const other of earlier) {
       const relation = compareSegments(segments, other.segments);
       // A path is matched before its method, so even routes for different methods would compete for it.
@@ -54,26 +55,21 @@ export const routesAreDistinct: Rule = ({ config }, report) => {
   }
 };
 
-export const routeNamesAreDistinct: Rule = ({ config }, report) => {
-  const names = new Map<string, RawRoute>();
-  for (const route of config.routes) {
-    const { name, path } = route;
-    if (name === undefined) continue;
-    const same = names.get(name);
-    if (same !== undefined) report.problem(route, 'name', `is the name of ${report.mention(same)} too`);
-    // A scope that begins so is a pattern of paths: it would not mean this route.
-    else if (name.startsWith('/') && name !== pathBelow(config.basePath, path))
-      report.problem(route, 'name', 'begins with "/", as only a path does: leave it out, or choose another');
-    else names.set(name, route);
-  }
+export const routeNamesAreDistinct: Rule = ({ config: { routes } }, report) => {
+  for (const [route, first] of duplicatesOf(routes, ({ name }) => name))
+    report.problem(route, 'name', `is the name of ${report.mention(first)} too`);
 };
 
-export const routeNamesAreFree: Rule = ({ config: { routes, usage } }, report) => {
+/** Some names mean something else. */
+export const routeNamesAreFree: Rule = ({ config: { basePath, routes, usage } }, report) => {
   for (const route of routes) {
     if (route.name === noRoute)
       report.problem(route, 'name', 'is what metrics call a request that found no route: choose another');
     if (route.name === usageRoute && usage !== undefined)
       report.problem(route, 'name', 'is what logs and metrics call usage.path: choose another');
+    // A scope that begins so is a pattern of paths: it would not mean this route.
+    if (route.name?.startsWith('/') === true && route.name !== pathBelow(basePath, route.path))
+      report.problem(route, 'name', 'begins with "/", as only a path does: leave it out, or choose another');
   }
 };
 
@@ -140,9 +136,4 @@ export const costHeadersCorrectACost: Rule = ({ config: { routes } }, report) =>
 
 function textFieldsBytesMax({ maxSize, fields }: RawUpload): number {
   return Math.min(fieldsBytesMax(fields.maxCount, size(fields.maxSize)), size(maxSize));
-}
-
-/** The methods a route answers: HEAD wherever GET is. */
-export function methodsOf(route: Pick<RawRoute, 'methods'>): ReadonlySet<string> {
-  return new Set(route.methods.includes('GET') ? [...route.methods, 'HEAD'] : route.methods);
 }

@@ -1,28 +1,31 @@
-import { digestOfNothing, digestOf, writtenDigest } from '../digest.ts';
-import type { RawKey, RawToken } from '../schema.ts';
-import { isHash, isVariable, weaknessOf } from '../weak-secret.ts';
-import type { Report, Rule } from './draft.ts';
+import { digestOf, digestOfNothing, writtenDigest } from '../digest.ts';
+import type { RawConfig, RawKey, RawToken } from '../schema.ts';
+import { isHash, isVariable, secretLengthMin, weaknessOf } from '../weak-secret.ts';
+import { duplicatesOf, type Report, type Rule } from './draft.ts';
 
-export const tokenLengthMin = 16;
-
-/** Something else that stands where a secret belongs. */
-export function checkIsSecret(
-  holder: object,
-  option: 'secret' | 'token',
-  text: string,
-  report: Report,
-): void {
-  if (isVariable(text))
-    report.problem(holder, option, 'looks like a variable that was not replaced, write ${NAME}');
-  else if (isHash(text)) {
-    // `admin.token` has no hash beside it.
-    const place = option === 'token' ? ' in admin.tokens' : '';
-    report.problem(holder, option, `is a hash, not the ${option} itself: write it as hash${place}`);
-  }
+/** The secret of a key, or of one who administers. An empty `admin.token` is none. */
+interface Secret {
+  readonly holder: RawKey | RawToken | RawConfig['admin'];
+  readonly option: 'secret' | 'token';
+  /** Undefined where it is written as a hash, or not at all. */
+  readonly text: string | undefined;
 }
 
-/** A key or a token is written plainly or as a hash. A value in a wrong form is there all the same. */
-export function checkOneSecret(holder: RawKey | RawToken, plain: 'secret' | 'token', report: Report): void {
+function secretsOf({ admin, keys }: RawConfig): readonly Secret[] {
+  const tokens = admin.token === '' ? admin.tokens : [admin, ...admin.tokens];
+  return [
+    ...keys.map((holder) => ({ holder, option: 'secret', text: holder.secret }) as const),
+    ...tokens.map((holder) => ({ holder, option: 'token', text: holder.token }) as const),
+  ];
+}
+
+export const secretsAreWrittenOnce: Rule = ({ config: { admin, keys } }, report) => {
+  for (const key of keys) checkWrittenOnce(key, 'secret', report);
+  for (const token of admin.tokens) checkWrittenOnce(token, 'token', report);
+};
+
+/** Plainly or as a hash. A value in a wrong form is there all the same. */
+function checkWrittenOnce(holder: RawKey | RawToken, plain: Secret['option'], report: Report): void {
   const hasPlain = plain in holder || report.isBroken(holder, plain);
   const hasHash = 'hash' in holder || report.isBroken(holder, 'hash');
   if (!hasPlain && !hasHash) report.problem(holder, '', `needs a ${plain} or a hash`);
@@ -32,26 +35,28 @@ export function checkOneSecret(holder: RawKey | RawToken, plain: 'secret' | 'tok
     report.problem(holder, 'hash', 'is that of an empty text, as of a variable that is not set');
 }
 
-/** A holder of the key would hold the token, and vice versa. */
-export const tokensAreNoKeys: Rule = ({ config: { admin, keys } }, report) => {
-  const owners = new Map(keys.map((key) => [digestOf(key), key]));
-  // What is missing or empty is nobody's secret.
-  for (const none of [undefined, digestOfNothing]) owners.delete(none);
-  for (const one of [admin, ...admin.tokens]) {
-    const key = owners.get(digestOf(one));
-    const option = one.token === undefined ? 'hash' : 'token';
-    if (key !== undefined) report.problem(one, option, `is the secret of ${report.mention(key)} too`);
+/** Something else may stand in its place. Who has guessed a token administers the gateway, so a short one is refused. */
+export const secretsAreSecret: Rule = ({ config }, report) => {
+  for (const { holder, option, text } of secretsOf(config)) {
+    if (text === undefined) continue;
+    // `admin.token` has no hash beside it.
+    const place = option === 'token' ? ' in admin.tokens' : '';
+    const weakness = weaknessOf(text);
+    if (isVariable(text))
+      report.problem(holder, option, 'looks like a variable that was not replaced, write ${NAME}');
+    else if (isHash(text))
+      report.problem(holder, option, `is a hash, not the ${option} itself: write it as hash${place}`);
+    else if (weakness !== undefined && option === 'token' && text.length < secretLengthMin)
+      report.problem(holder, option, weakness);
+    else if (weakness !== undefined) report.warning(holder, option, weakness);
   }
 };
 
-export const secretsAreHardToGuess: Rule = ({ config }, report) => {
-  const { admin, keys } = config;
-  function judge(holder: object, option: string, secret: string | undefined): void {
-    const weakness = secret === undefined ? undefined : weaknessOf(secret);
-    if (weakness !== undefined) report.warning(holder, option, weakness);
+/** Who holds one would hold the other, a key or a token. What is missing or empty is nobody's. */
+export const secretsAreDistinct: Rule = ({ config }, report) => {
+  const written = secretsOf(config).filter(({ holder }) => digestOf(holder) !== digestOfNothing);
+  for (const [{ holder, option, text }, first] of duplicatesOf(written, (one) => digestOf(one.holder))) {
+    const place = text === undefined ? 'hash' : option;
+    report.problem(holder, place, `is the ${first.option} of ${report.mention(first.holder)} too`);
   }
-  for (const one of [admin, ...admin.tokens]) {
-    if (one.token !== '') judge(one, 'token', one.token);
-  }
-  for (const key of keys) judge(key, 'secret', key.secret);
 };

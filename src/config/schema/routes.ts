@@ -23,6 +23,11 @@ const methods = [
   'SEARCH',
 ] as const;
 
+/** The methods that a route for these answers: HEAD wherever GET is. */
+export function answeredMethods(allowed: readonly string[]): ReadonlySet<string> {
+  return new Set(allowed.includes('GET') ? [...allowed, 'HEAD'] : allowed);
+}
+
 const json = {
   description: 'Take a JSON body (RFC 8259, UTF-8), checked before the upstream sees it.',
   type: 'object',

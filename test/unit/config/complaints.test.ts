@@ -545,7 +545,7 @@ routes:
   {
     name: 'a short token',
     text: `${least}admin: { token: letmein }\n`,
-    says: ['3:10: admin.token: is shorter than 16 characters'],
+    says: ['3:10: admin.token: is shorter than 16 characters and can be guessed'],
   },
   {
     name: 'tokens of operators that are short, double, unnamed or none at all',
@@ -559,13 +559,13 @@ routes:
 `,
     says: [
       '6:9: admin.tokens[0].name: is the name of admin.token too',
-      '6:22: admin.tokens[0].token: is shorter than 16 characters',
+      '6:22: admin.tokens[0].token: is shorter than 16 characters and can be guessed',
       '7:7: admin.tokens[1]: needs a token or a hash',
       '8:9: admin.tokens[2].name: is the name of admin.tokens[1] (line 7) too',
-      '8:20: admin.tokens[2].token: is the token of admin.token too',
+      '8:20: admin.tokens[2].token: is the token of admin (line 3) too',
       '8:49: admin.tokens[2].hash: stands beside a token, only one of them can',
       '9:7: admin.tokens[3].name: is missing',
-      '9:9: admin.tokens[3].token: is the token of admin.token too',
+      '9:9: admin.tokens[3].token: is the token of admin (line 3) too',
       '9:38: admin.tokens[3].role: there is no "root", choose from read, write',
     ],
   },
@@ -578,12 +578,12 @@ routes:
     - { name: ada, token: tiny, hash: none }
 `,
     says: [
-      '4:3: admin.token: is shorter than 16 characters',
+      '4:3: admin.token: is shorter than 16 characters and can be guessed',
       '6:9: admin.tokens[0].name: is the name of admin.token too',
-      '6:22: admin.tokens[0].token: is shorter than 16 characters',
-      '6:22: admin.tokens[0].token: is the token of admin.token too',
+      '6:22: admin.tokens[0].token: is the token of admin (line 3) too',
+      '6:22: admin.tokens[0].token: is shorter than 16 characters and can be guessed',
       '6:36: admin.tokens[0].role: there is no "root", choose from read, write',
-      '7:20: admin.tokens[1].token: is shorter than 16 characters',
+      '7:20: admin.tokens[1].token: is shorter than 16 characters and can be guessed',
       '7:33: admin.tokens[1].hash: the value must be sha256: and 64 hexadecimal digits',
       '7:33: admin.tokens[1].hash: stands beside a token, only one of them can',
     ],
@@ -814,6 +814,17 @@ routes:
     says: [
       '1:29: upstreams.a.targets[0]: is the address of listen, so requests would come back here',
       '1:54: upstreams.a.targets[1]: is the address of listen, so requests would come back here',
+    ],
+  },
+  {
+    name: 'all that is wrong with the targets of an upstream',
+    text: 'upstreams: { a: { targets: ["http://localhost:8080", "http://localhost:8080/"], ca: nonsense } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\n',
+    says: [
+      '1:29: upstreams.a.targets[0]: is the address of listen, so requests would come back here',
+      '1:54: upstreams.a.targets[1]: is the origin of [0] too',
+      '1:54: upstreams.a.targets[1]: is the address of listen, so requests would come back here',
+      '1:81: upstreams.a.ca: is for https targets, and there is none',
+      '1:81: upstreams.a.ca: is not PEM certificates (-----BEGIN CERTIFICATE-----)',
     ],
   },
   ...[
@@ -1139,7 +1150,6 @@ routes:
     text: `${keys("{ id: a, plan: free, secret: 'a-secret-of-sixteen' }")}admin:\n  token: a-secret-of-sixteen\n  tokens: [{ name: b, token: a-secret-of-sixteem }, { name: c, hash: 'sha256:${digestOf('a-secret-of-sixteen')}' }]\n`,
     says: [
       '7:3: admin.token: is the secret of keys[0] (line 5) too',
-      '8:64: admin.tokens[1].hash: is the token of admin.token too',
       '8:64: admin.tokens[1].hash: is the secret of keys[0] (line 5) too',
     ],
   },
