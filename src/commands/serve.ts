@@ -1,14 +1,13 @@
 import type { Config } from '../config/config.ts';
-import { handOver } from '../config/hand-over.ts';
 import { readConfig } from '../config/load-config.ts';
 import { resolveConfig } from '../config/resolve-config.ts';
 import { createLog, createLogger, type Log } from '../telemetry/log.ts';
 import { exitCodes } from './exit-codes.ts';
 import { explainConfig } from './explain-config.ts';
 import { explainStart } from './explain-start.ts';
+import { settleHeap } from './settle-heap.ts';
 import { announce, watchForFaults } from './lifecycle.ts';
 import { Reloader, type Loaded } from './reload.ts';
-import { settleHeap } from './settle-heap.ts';
 import type { Stop } from './stop-signals.ts';
 import type { Served } from './workers/start-workers.ts';
 
@@ -58,11 +57,10 @@ export async function serve(file: string, stop: Stop): Promise<number> {
   return exitCodes.ok;
 }
 
-/** Separate, because code that runs for the life of the process would hold on to the secrets as they were read. */
 function load(file: string): Loaded {
   const read = readConfig(file, process.env);
   const config = resolveConfig(read);
-  return { config, handed: config.workers === 1 ? undefined : handOver(read) };
+  return { config, handed: config.workers === 1 ? undefined : { file, raw: read.raw } };
 }
 
 async function start({ config, handed }: Loaded, log: Log, stop: Stop): Promise<Served> {

@@ -3,6 +3,7 @@ import { compileBodies } from './body-schema/compile-bodies.ts';
 import { checkShape, faulty, salvage } from './check-shape.ts';
 import { checked } from './checked.ts';
 import type { Config } from './config.ts';
+import { hashSecrets } from './digest.ts';
 import { explain } from './explain.ts';
 import { childPointer, holderOf } from './json-pointer.ts';
 import { ConfigErrors, ConfigUnreadable, printProblem, sortProblems, type Problem } from './problems.ts';
@@ -24,7 +25,7 @@ export function loadConfig(file: string, env: NodeJS.ProcessEnv): Config {
   return resolveConfig(readConfig(file, env));
 }
 
-/** The same before it is completed. It holds secrets as written: the caller must not keep it. */
+/** The same before it is completed. */
 export function readConfig(file: string, env: NodeJS.ProcessEnv): CheckedConfig {
   const { source, faults } = readYaml(readConfigText(file));
   const places = new Places(source.lines);
@@ -40,7 +41,7 @@ export function readConfig(file: string, env: NodeJS.ProcessEnv): CheckedConfig 
   const report = reportTo(findings, places, withHolders(broken));
   const checks = raw && checkTogether({ config: raw, declared }, report);
   findings.throwIfAny();
-  return { file, raw: checked(raw), checks: checked(checks), warnings: findings.warnings() };
+  return { file, raw: hashSecrets(checked(raw)), checks: checked(checks), warnings: findings.warnings() };
 }
 
 function readConfigText(file: string): string {

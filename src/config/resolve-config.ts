@@ -3,14 +3,14 @@ import { isContainer } from '../content/is-object.ts';
 import type { BodyCheck } from './body-schema/compile-schema.ts';
 import { address, checked, duration, instant, size } from './checked.ts';
 import type { AdminToken, AuthConfig, Config, StaticKey, UpstreamConfig, Version } from './config.ts';
-import { digestOf, tokensOf } from './digest.ts';
+import { writtenDigest } from './digest.ts';
 import { parseStoreAddress } from './parse-store-address.ts';
 import { resolvePlan } from './resolve-plan.ts';
 import { resolveRoute } from './resolve-route.ts';
 import { pathBelow } from './route-path.ts';
 import type { RawConfig, RawKey, RawRoute, RawToken } from './schema.ts';
 
-/** A configuration without faults, as it was written. */
+/** A configuration without faults, as it was written, but for its secrets: of these it has the hashes. */
 export interface CheckedConfig {
   readonly file: string;
   readonly raw: RawConfig;
@@ -27,7 +27,7 @@ export function resolveConfig({ file, raw, checks, warnings }: CheckedConfig): C
   return freeze({
     file,
     listen: address(raw.listen),
-    admin: { listen: address(raw.admin.listen), tokens: tokensOf(raw.admin).map(resolveToken) },
+    admin: { listen: address(raw.admin.listen), tokens: raw.admin.tokens.map(resolveToken) },
     workers: typeof raw.workers === 'number' ? raw.workers : coresAtStart,
     trustProxy: raw.trustProxy,
     store: parseStoreAddress(raw.store),
@@ -68,7 +68,7 @@ export function resolveConfig({ file, raw, checks, warnings }: CheckedConfig): C
 }
 
 function resolveToken(token: RawToken): AdminToken {
-  return { name: token.name, digest: checked(digestOf(token)), role: token.role };
+  return { name: token.name, digest: checked(writtenDigest(token.hash)), role: token.role };
 }
 
 function resolveGuessing(guessing: RawConfig['auth']['guessing']): AuthConfig['guessing'] {
@@ -79,7 +79,7 @@ function resolveKey(key: RawKey): StaticKey {
   return {
     id: key.id,
     plan: key.plan,
-    digest: checked(digestOf(key)),
+    digest: checked(writtenDigest(key.hash)),
     enabled: key.enabled,
     expiresAt: optionalInstant(key.expires),
   };

@@ -8,7 +8,7 @@ import { after, test, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import type { Order, Report } from '../../src/commands/workers/worker-messages.ts';
-import { handOver, type HandedConfig } from '../../src/config/hand-over.ts';
+import type { HandedConfig } from '../../src/config/hand-over.ts';
 import { readConfig } from '../../src/config/load-config.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
@@ -500,7 +500,7 @@ test('a configuration that comes to a worker while it starts is in force as soon
       routes: [{ path, methods: ['GET'], body: 'none' }],
     };
     writeFileSync(file, stringify(overlay(baseConfig(upstream.url, folder), change)));
-    return handOver(readConfig(file, {}));
+    return { file, raw: readConfig(file, {}).raw };
   };
   upstream.handler = (_, res) => void res.end('ok');
   cluster.setupPrimary({ exec: main, args: ['worker'], silent: true, serialization: 'advanced' });

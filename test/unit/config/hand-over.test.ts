@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handOver, takeOver } from '../../../src/config/hand-over.ts';
+import { takeOver } from '../../../src/config/hand-over.ts';
 import { loadConfig, readConfig } from '../../../src/config/load-config.ts';
 import { writeTemporary } from '../../helpers/config-file.ts';
 
@@ -28,7 +28,8 @@ routes:
 
 test('who takes a configuration over has what was read, and no secret of a caller or operator', (t) => {
   const file = writeTemporary(t, yaml);
-  const handed = structuredClone(handOver(readConfig(file, env)));
+  const { raw } = readConfig(file, env);
+  const handed = structuredClone({ file, raw });
   for (const secret of Object.values(env)) assert.ok(!JSON.stringify(handed).includes(secret));
 
   const { routes, warnings: _, ...rest } = takeOver(handed);
