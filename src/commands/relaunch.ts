@@ -1,6 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
-import { unlessChosen } from './chosen-flags.ts';
-import { youngGeneration } from './young-generation.ts';
+import { unlessChosen } from './heap/chosen-flags.ts';
+import { youngGeneration } from './heap/young-generation.ts';
 
 const choices = [
   { known: /semi-space/, flags: youngGeneration },

@@ -5,7 +5,7 @@ import { createLog, createLogger, type Log } from '../telemetry/log.ts';
 import { exitCodes } from './exit-codes.ts';
 import { explainConfig } from './explain-config.ts';
 import { explainStart } from './explain-start.ts';
-import { settleHeap } from './settle-heap.ts';
+import { settleHeap } from './heap/settle-heap.ts';
 import { announce, watchForFaults } from './lifecycle.ts';
 import { Reloader, type Loaded } from './reload.ts';
 import type { Stop } from './stop-signals.ts';

@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { youngGeneration } from '../../../src/commands/young-generation.ts';
+import { youngGeneration } from '../../../../src/commands/heap/young-generation.ts';
 
-const program = fileURLToPath(new URL('../../fixtures/fill-young-generation.ts', import.meta.url));
+const program = fileURLToPath(new URL('../../../fixtures/fill-young-generation.ts', import.meta.url));
 
 describe('the young generation', { concurrency: true }, () => {
   for (const { title, seen, flags, mb } of [
