@@ -1,3 +1,4 @@
+import { styleText } from 'node:util';
 import { printAddress } from '../config/addresses.ts';
 import type { BodyRule, Config, Route, Version } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
@@ -7,8 +8,8 @@ import { ConfigErrors, ConfigUnreadable } from '../config/problems.ts';
 import { printSize } from '../config/units.ts';
 import type { AllowedTypes, UploadRule } from '../config/upload-rule.ts';
 import { counted } from '../config/wording.ts';
+import { alignRows } from './columns.ts';
 import { exitCodes } from './exit-codes.ts';
-import { alignRows, paint } from './terminal.ts';
 
 /** As far as it is used here. */
 interface Process {
@@ -27,7 +28,7 @@ export function check(file: string, { env, stdout, stderr }: Process): number {
     stderr.write(`${error.message}\n`);
     if (error instanceof ConfigErrors) {
       const total = counted(error.problems.length, 'error');
-      stderr.write(`${paint('red', total, stderr)} in ${file}\n`);
+      stderr.write(`${styleText('red', total, { stream: stderr })} in ${file}\n`);
     }
     return exitCodes.failed;
   }
@@ -50,12 +51,12 @@ function summary(config: Config, stream: NodeJS.WritableStream): string {
     ...(config.usagePath === undefined ? [] : [['usage', config.usagePath]]),
   ];
   const lines = [
-    `${config.file} ${paint('green', 'is in order', stream)}`,
+    `${config.file} ${styleText('green', 'is in order', { stream })}`,
     '',
     ...alignRows(facts).map(indent),
     '',
     ...alignRows(config.routes.map(routeCells)).map(indent),
-    ...config.warnings.flatMap((warning) => ['', `${paint('yellow', 'warning', stream)} ${warning}`]),
+    ...config.warnings.flatMap((warning) => ['', `${styleText('yellow', 'warning', { stream })} ${warning}`]),
   ];
   return `${lines.join('\n')}\n`;
 }

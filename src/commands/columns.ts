@@ -1,3 +1,5 @@
+import { styleText } from 'node:util';
+
 let segmenter: Intl.Segmenter | undefined;
 const wide =
   /[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}\p{Emoji_Presentation}\u{FE0F}\u{FF01}-\u{FF60}]/u;
@@ -5,7 +7,7 @@ const wide =
 const plain = /^[\x20-\x7e]*$/;
 
 /** How many columns of a terminal a text takes: two for each CJK character or emoji. */
-export function columnsOf(text: string): number {
+function columnsOf(text: string): number {
   if (plain.test(text)) return text.length;
   let columns = 0;
   for (const { segment } of charactersOf(text)) columns += wide.test(segment) ? 2 : 1;
@@ -21,6 +23,30 @@ export function shorten(text: string, columnsMax: number): string {
     kept += segment;
   }
   return `${kept}…`;
+}
+
+/** A table for people, with a dim heading. */
+export function printTable(
+  heading: readonly string[],
+  rows: readonly (readonly string[])[],
+  stream: NodeJS.WritableStream,
+): string {
+  const [first = '', ...rest] = alignRows([heading, ...rows]);
+  return `${[styleText('dim', first, { stream }), ...rest].join('\n')}\n`;
+}
+
+/** Rows with their cells aligned, without trailing blanks. */
+export function alignRows(rows: readonly (readonly string[])[]): readonly string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, columnsOf(cell));
+  }
+  return rows.map((row) =>
+    row
+      .map((cell, at) => cell + ' '.repeat((widths[at] ?? 0) - columnsOf(cell)))
+      .join('  ')
+      .trimEnd(),
+  );
 }
 
 /** As people count them. The segmenter takes 20 ms to make, which a command that shows only plain text need not wait for. */

@@ -1,8 +1,6 @@
 import { createInterface } from 'node:readline';
-import { styleText } from 'node:util';
 import { invalidField } from '../keys/key-problem.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
-import { columnsOf } from './columns.ts';
 import { endedBy, exitCodes } from './exit-codes.ts';
 
 /** Where a command reads from and writes to: the process. */
@@ -81,37 +79,4 @@ async function allOf(stdin: AsyncIterable<Buffer>, bytesMax: number): Promise<Bu
       throw invalidField('', 'standard input holds more than a key: it would not fit the head of a request');
   }
   return read.take();
-}
-
-/** Text in the stream's colours, if it has any. */
-export function paint(
-  colour: 'red' | 'green' | 'yellow' | 'dim' | 'bold',
-  text: string,
-  stream: NodeJS.WritableStream,
-): string {
-  return styleText(colour, text, { stream });
-}
-
-/** A table for people, with a dim heading. */
-export function printTable(
-  heading: readonly string[],
-  rows: readonly (readonly string[])[],
-  stream: NodeJS.WritableStream,
-): string {
-  const [first = '', ...rest] = alignRows([heading, ...rows]);
-  return `${[paint('dim', first, stream), ...rest].join('\n')}\n`;
-}
-
-/** Rows with their cells aligned, without trailing blanks. */
-export function alignRows(rows: readonly (readonly string[])[]): readonly string[] {
-  const widths: number[] = [];
-  for (const row of rows) {
-    for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, columnsOf(cell));
-  }
-  return rows.map((row) =>
-    row
-      .map((cell, at) => cell + ' '.repeat((widths[at] ?? 0) - columnsOf(cell)))
-      .join('  ')
-      .trimEnd(),
-  );
 }

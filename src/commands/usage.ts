@@ -1,9 +1,10 @@
 import type { Config } from '../config/config.ts';
 import { createUsageBook, viewUsage, type UsageBook, type UsageView } from '../quota/usage-book.ts';
+import { printTable } from './columns.ts';
 import { atDesk, type Desk, type DeskOptions } from './desk.ts';
 import { exitCodes } from './exit-codes.ts';
 import { listPages, type ListFlags } from './list-pages.ts';
-import { agree, printTable } from './terminal.ts';
+import { agree } from './terminal.ts';
 
 /** What every command about usage is called with. */
 export interface UsageOptions {

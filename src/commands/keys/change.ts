@@ -1,3 +1,4 @@
+import { styleText } from 'node:util';
 import type { Config } from '../../config/config.ts';
 import { parseDuration } from '../../config/units.ts';
 import type { FreshSecret } from '../../keys/key-book.ts';
@@ -8,7 +9,7 @@ import type { KeyView } from '../../keys/key-view.ts';
 import { readNewKey } from '../../keys/new-key.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { canShowSecret, writeSecret } from '../output.ts';
-import { agree, paint, type Terminal } from '../terminal.ts';
+import { agree, type Terminal } from '../terminal.ts';
 import { openBook, type KeysOptions } from './open-book.ts';
 import { moment, printKey } from './print-keys.ts';
 import { readFlags, type FieldFlags } from './written-fields.ts';
@@ -139,8 +140,8 @@ function showSecret(
 ): void {
   const { stderr } = terminal;
   if (json !== true && quiet !== true) {
-    const warning = paint('yellow', 'This is the only time that the secret is shown:', stderr);
-    stderr.write(`${news}\n${warning}\n`);
+    const warning = 'This is the only time that the secret is shown:';
+    stderr.write(`${news}\n${styleText('yellow', warning, { stream: stderr })}\n`);
   }
   const text = json === true ? JSON.stringify(fresh, undefined, 2) : fresh.secret;
   writeSecret(`${text}\n`, fresh.key.id, terminal);

@@ -1,8 +1,8 @@
+import { styleText } from 'node:util';
 import { counted } from '../../config/wording.ts';
 import type { AuditView } from '../../keys/key-pages.ts';
 import type { KeyView } from '../../keys/key-view.ts';
-import { shorten } from '../columns.ts';
-import { alignRows, paint, printTable } from '../terminal.ts';
+import { alignRows, printTable, shorten } from '../columns.ts';
 
 const heading = ['ID', 'NAME', 'OWNER', 'PLAN', 'STATE', 'SECRET', 'LAST USED', 'EXPIRES'];
 const auditHeading = ['WHEN', 'WHO', 'ACTION', 'KEY', 'WHAT CHANGED'];
@@ -18,7 +18,7 @@ export function printKeys(keys: readonly KeyView[], stream: NodeJS.WritableStrea
     stateOf(key),
     key.secrets.map(({ start }) => `${start}…`).join(' '),
     moment(key.lastUsedAt),
-    key.expiresAt === null ? 'never' : moment(key.expiresAt),
+    moment(key.expiresAt),
   ]);
   return printTable(heading, rows, stream);
 }
@@ -42,7 +42,7 @@ export function printKey(key: KeyView, stream: NodeJS.WritableStream): string {
       ),
     ],
     ['valid from', key.notBefore === null ? '' : moment(key.notBefore)],
-    ['expires', key.expiresAt === null ? 'never' : moment(key.expiresAt)],
+    ['expires', moment(key.expiresAt)],
     ['revoked', key.revokedAt === null ? '' : moment(key.revokedAt)],
     ['created', moment(key.createdAt)],
     ['last used', moment(key.lastUsedAt)],
@@ -58,7 +58,7 @@ export function printKey(key: KeyView, stream: NodeJS.WritableStream): string {
       : `${secret.expired ? 'expired' : 'works until'} ${moment(secret.expiresAt)}`,
   ]);
   const lines = alignRows(facts.filter(([, value]) => value !== ''));
-  const bold = lines.map((line, at) => (at === 0 ? paint('bold', line, stream) : line));
+  const bold = lines.map((line, at) => (at === 0 ? styleText('bold', line, { stream }) : line));
   return `${[...bold, '', ...alignRows(secrets)].join('\n')}\n`;
 }
 

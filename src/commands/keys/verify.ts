@@ -1,9 +1,10 @@
 import { isIP } from 'node:net';
+import { styleText } from 'node:util';
 import { verifyRequest } from '../../admin/verify-request.ts';
 import { invalidField } from '../../keys/key-problem.ts';
 import type { Verdict } from '../../keys/verify-key.ts';
 import { endedBy, exitCodes } from '../exit-codes.ts';
-import { paint, readSecret } from '../terminal.ts';
+import { readSecret } from '../terminal.ts';
 import { openBook, type KeysOptions } from './open-book.ts';
 
 export interface VerifyFlags {
@@ -42,7 +43,9 @@ export function verifyKey(options: KeysOptions & VerifyFlags): Promise<number> {
       stdout.write(`${JSON.stringify({ ...verdict, answer: words }, undefined, 2)}\n`);
     } else if (options.quiet !== true) {
       const key = verdict.key === null ? '' : `: key ${verdict.key.id}, plan ${verdict.key.plan}`;
-      const mark = verdict.valid ? paint('green', 'valid', stdout) : paint('red', 'refused', stdout);
+      const mark = verdict.valid
+        ? styleText('green', 'valid', { stream: stdout })
+        : styleText('red', 'refused', { stream: stdout });
       const inOrder = verdict.reason === 'good' && !verdict.valid;
       const why = inOrder ? 'the request is not allowed' : reasons[verdict.reason];
       const unchecked = client === undefined && (verdict.key?.networks ?? []).length > 0;

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { shorten } from '../../../src/commands/columns.ts';
+import { alignRows, shorten } from '../../../src/commands/columns.ts';
 import { createProgress } from '../../../src/commands/keys/import.ts';
-import { alignRows, type Terminal } from '../../../src/commands/terminal.ts';
+import type { Terminal } from '../../../src/commands/terminal.ts';
 
 test('a text is shortened to columns, and no character is cut in two', () => {
   const family = '👩‍👩‍👧';
