@@ -1,13 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { AdminToken, Config } from '../config/config.ts';
-import { createKeyBook } from '../keys/key-book.ts';
-import { createKeyRules } from '../keys/key-rules.ts';
-import { createUsageBook } from '../quota/usage-book.ts';
 import { withNothingChanged } from '../stores/ledger.ts';
-import type { Store } from '../stores/store.ts';
 import { describeCause, type Logger } from '../telemetry/log.ts';
-import { isBodyRequired, type Call, type Desk, type Operation } from './operation.ts';
+import { openDesk, type Desk, type DeskStore } from './desk.ts';
+import { isBodyRequired, type Call, type Operation } from './operation.ts';
 import { allowedOf, findOperations } from './operations.ts';
 import { AdminProblem, internalProblem, problemOf } from './problem.ts';
 import {
@@ -152,16 +149,6 @@ function createDeskFinder(configInForce: () => Config, store: DeskStore): () => 
     const config = configInForce();
     if (desk.config !== config) desk = openDesk(config, store);
     return desk;
-  };
-}
-
-type DeskStore = Pick<Store, 'keys' | 'ledger'>;
-
-function openDesk(config: Config, store: DeskStore): Desk {
-  return {
-    config,
-    book: createKeyBook({ store: store.keys, rules: createKeyRules(config), now: Date.now }),
-    usage: createUsageBook({ config, store }),
   };
 }
 

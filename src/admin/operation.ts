@@ -1,9 +1,8 @@
-import type { AdminRole, Config } from '../config/config.ts';
+import type { AdminRole } from '../config/config.ts';
 import type { By } from '../keys/change-key.ts';
-import type { KeyBook } from '../keys/key-book.ts';
 import type { WrittenFields } from '../keys/key-fields.ts';
-import type { UsageBook } from '../quota/usage-book.ts';
 import type { RequestMark } from '../stores/key-store.ts';
+import type { Desk } from './desk.ts';
 import type { SentLines } from './read-request.ts';
 import type { Fields, Values } from './read-values.ts';
 import type { Answer } from './send-answer.ts';
@@ -76,13 +75,6 @@ export interface Call<Q extends Fields, B extends Fields> {
   readonly by: By;
   /** The request by its Idempotency-Key, when it has one. */
   readonly mark: RequestMark | undefined;
-}
-
-/** What operations work with. */
-export interface Desk {
-  readonly book: KeyBook;
-  readonly usage: UsageBook;
-  readonly config: Config;
 }
 
 interface Spec<Q extends Fields, B extends Fields> extends Omit<

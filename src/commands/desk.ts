@@ -1,4 +1,6 @@
+import { userInfo } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
+import { openDesk, type Desk } from '../admin/desk.ts';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { KeyProblem } from '../keys/key-problem.ts';
@@ -11,15 +13,21 @@ import { explainConfig } from './explain-config.ts';
 import { flagOf } from './flag-of.ts';
 import type { Terminal } from './terminal.ts';
 
-/** What a command that uses the store works with. */
-export interface Desk {
-  readonly config: Config;
-  readonly store: Store;
-  readonly terminal: Terminal;
+/** What a command that uses the store is called with. */
+export interface CommandFlags {
+  readonly config: string;
+  readonly json?: boolean;
+  readonly quiet?: boolean;
 }
 
-export interface DeskOptions {
-  readonly config: string;
+/** What it works with. */
+export interface TerminalDesk extends Desk {
+  readonly store: Store;
+  readonly terminal: Terminal;
+  readonly by: { readonly actor: string };
+}
+
+interface DeskOptions extends Pick<CommandFlags, 'config'> {
   /** Whether a missing SQLite file is made. Default false. */
   readonly create?: boolean;
   /** Whether the command changes nothing. Default false. */
@@ -40,7 +48,7 @@ const sayNothingForMs = 1500;
  */
 export async function atDesk(
   { config: file, create = false, readOnly = false, check }: DeskOptions,
-  work: (desk: Desk) => Promise<number>,
+  work: (desk: TerminalDesk) => Promise<number>,
 ): Promise<number> {
   const terminal: Terminal = process;
   try {
@@ -48,12 +56,22 @@ export async function atDesk(
     await check?.(config);
     const store = await openReached(config.store, create, terminal);
     try {
-      return await work({ config, store, terminal });
+      return await work({ ...openDesk(config, store), store, terminal, by: { actor: actor() } });
     } finally {
       await store.close();
     }
   } catch (error) {
     return explain(readOnly ? withNothingChanged(error) : error, terminal);
+  }
+}
+
+/** Who the audit log says that it was. */
+function actor(): string {
+  try {
+    return `cli:${userInfo().username}`;
+  } catch {
+    // In a container the user may have no name.
+    return `cli:${process.getuid?.() ?? 'unknown'}`;
   }
 }
 

@@ -1,6 +1,7 @@
 import { Argument, Command, CommanderError, Option } from 'commander';
 import { version } from '../telemetry/build.ts';
 import type { Shell } from './completion.ts';
+import type { CommandFlags } from './desk.ts';
 import { exitCodes } from './exit-codes.ts';
 import { addKeysCommands } from './keys/program.ts';
 import type { ListFlags } from './list-pages.ts';
@@ -8,7 +9,6 @@ import { watchOutput } from './output.ts';
 import { withPages } from './page-flags.ts';
 import { run } from './run.ts';
 import { nextStop } from './stop-signals.ts';
-import type { UsageOptions } from './usage.ts';
 import { withholdWords } from './withhold-words.ts';
 
 const help = 'add --help for what is understood';
@@ -137,7 +137,7 @@ Examples:
   $ gatehouse usage show demo --json
   $ gatehouse usage show --all --json | jq -r 'select(any(.quotas[]; .remaining == 0)).key'`,
     )
-    .action((key: string | undefined, options: UsageOptions & ListFlags) =>
+    .action((key: string | undefined, options: CommandFlags & ListFlags) =>
       run(import('./usage.ts'), ({ showUsage }) => showUsage(key, options)),
     );
 
@@ -157,7 +157,7 @@ Examples:
   $ gatehouse usage reset demo
   $ gatehouse usage reset demo --quota monthly --yes`,
     )
-    .action((key: string, options: UsageOptions & { quota?: string; yes?: true }) =>
+    .action((key: string, options: CommandFlags & { quota?: string; yes?: true }) =>
       run(import('./usage.ts'), ({ resetUsage }) => resetUsage(key, options)),
     );
 }

@@ -7,21 +7,21 @@ import { invalidField, invalidFields } from '../../keys/key-problem.ts';
 import { createKeyRules } from '../../keys/key-rules.ts';
 import type { KeyView } from '../../keys/key-view.ts';
 import { readNewKey } from '../../keys/new-key.ts';
+import { atDesk, type CommandFlags } from '../desk.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { canShowSecret, writeSecret } from '../output.ts';
 import { agree, type Terminal } from '../terminal.ts';
-import { openBook, type KeysOptions } from './open-book.ts';
 import { moment, printKey } from './print-keys.ts';
 import { readFlags, type FieldFlags } from './written-fields.ts';
 
 /** `gatehouse keys create`: makes a key and shows its secret, once. */
 export async function createKey(
-  options: KeysOptions & FieldFlags & { readonly id?: string },
+  options: CommandFlags & FieldFlags & { readonly id?: string },
 ): Promise<number> {
   if (!canShowSecret(process)) return exitCodes.output;
   const written = (): WrittenFields => ({ ...readFlags(options, Date.now()), id: options.id });
   const check = (config: Config): void => void readNewKey(written(), createKeyRules(config));
-  return openBook({ ...options, create: true, check }, async ({ book, by, terminal }) => {
+  return atDesk({ ...options, create: true, check }, async ({ book, by, terminal }) => {
     const fresh = await book.create(written(), by);
     const { id, plan } = fresh.key;
     const news = `Key ${id} was made on plan ${plan}${validityOf(fresh.key)}.`;
@@ -42,10 +42,10 @@ function validityOf({ state, notBefore, expiresAt }: KeyView): string {
 /** `gatehouse keys rotate`: gives a key a new secret. */
 export async function rotateKey(
   id: string,
-  options: KeysOptions & { readonly overlap?: string; readonly now?: boolean; readonly yes?: boolean },
+  options: CommandFlags & { readonly overlap?: string; readonly now?: boolean; readonly yes?: boolean },
 ): Promise<number> {
   if (!canShowSecret(process)) return exitCodes.output;
-  return openBook(options, async (open) => {
+  return atDesk(options, async (open) => {
     const overlapMs = readOverlap(options);
     if (overlapMs === 0) {
       const question = `The secrets of ${id} stop working at once. Go on?`;
@@ -65,9 +65,9 @@ export async function rotateKey(
 /** `gatehouse keys update`: changes what the flags say. */
 export function updateKey(
   id: string,
-  options: KeysOptions & FieldFlags & { readonly clear?: readonly string[] },
+  options: CommandFlags & FieldFlags & { readonly clear?: readonly string[] },
 ): Promise<number> {
-  return openBook(options, async ({ book, by, terminal }) => {
+  return atDesk(options, async ({ book, by, terminal }) => {
     const cleared = options.clear ?? [];
     const given = readFlags(options, Date.now());
     const torn = cleared.filter((field) => given[field] !== undefined);
@@ -97,9 +97,9 @@ const consequences = {
 export function switchKey(
   action: Switch,
   id: string,
-  options: KeysOptions & { readonly yes?: boolean },
+  options: CommandFlags & { readonly yes?: boolean },
 ): Promise<number> {
-  return openBook(options, async (open) => {
+  return atDesk(options, async (open) => {
     const consequence = consequences[action];
     if (consequence !== undefined) {
       const { name } = await open.book.show(id);
@@ -135,7 +135,7 @@ function readOverlap({ overlap, now }: { readonly overlap?: string; readonly now
 /** Standard output gets only the secret, so that a script can take it; what people are told goes to standard error. */
 function showSecret(
   fresh: FreshSecret,
-  { json, quiet }: KeysOptions,
+  { json, quiet }: CommandFlags,
   { terminal, news }: { readonly terminal: Terminal; readonly news: string },
 ): void {
   const { stderr } = terminal;
@@ -147,7 +147,7 @@ function showSecret(
   writeSecret(`${text}\n`, fresh.key.id, terminal);
 }
 
-function show(key: KeyView, { json, quiet }: KeysOptions, { stdout }: Terminal): void {
+function show(key: KeyView, { json, quiet }: CommandFlags, { stdout }: Terminal): void {
   if (json === true) stdout.write(`${JSON.stringify(key, undefined, 2)}\n`);
   else if (quiet !== true) stdout.write(printKey(key, stdout));
 }

@@ -1,10 +1,9 @@
 import { exportKey, type ExportedKey } from '../../keys/export-key.ts';
-import { atDesk } from '../desk.ts';
+import { atDesk, type CommandFlags } from '../desk.ts';
 import { listPages } from '../list-pages.ts';
-import type { KeysOptions } from './open-book.ts';
 
 /** `gatehouse keys export`: the keys of a store, in the form that `keys import` takes into another. */
-export function exportKeys({ config }: KeysOptions): Promise<number> {
+export function exportKeys({ config }: CommandFlags): Promise<number> {
   return atDesk({ config, readOnly: true }, async ({ config: { plans }, store, terminal }) => {
     const rotating: string[] = [];
     const code = await listPages<ExportedKey['line']>({ limit: 0, all: true, json: true }, terminal, {

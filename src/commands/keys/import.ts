@@ -10,9 +10,9 @@ import { BrokenFile } from '../../keys/key-problem.ts';
 import { createKeyRules } from '../../keys/key-rules.ts';
 import { readKeyFields } from '../../keys/read-key-fields.ts';
 import { StoreUnavailable } from '../../stores/ledger.ts';
+import { atDesk, type CommandFlags, type TerminalDesk } from '../desk.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Terminal } from '../terminal.ts';
-import { openBook, type KeysOptions, type OpenBook } from './open-book.ts';
 
 export interface ImportFlags {
   readonly plan?: string;
@@ -24,13 +24,13 @@ const shownMax = 200;
 const progressEveryMs = 250;
 
 /** `gatehouse keys import`: takes keys over from a file, or from standard input. */
-export async function importKeys(file: string, options: KeysOptions & ImportFlags): Promise<number> {
+export async function importKeys(file: string, options: CommandFlags & ImportFlags): Promise<number> {
   const check = async (config: Config): Promise<void> => {
     readKeyFields({ plan: options.plan }, createKeyRules(config));
     await requireReadable(file);
   };
   try {
-    return await openBook({ ...options, create: true, check }, (open) => takeOver(file, options, open));
+    return await atDesk({ ...options, create: true, check }, (open) => takeOver(file, options, open));
   } catch (error) {
     if (!isFileFault(error)) throw error;
     process.stderr.write(`gatehouse: the file to import cannot be read: ${whyUnreadable(error)}\n`);
@@ -48,8 +48,8 @@ async function requireReadable(file: string): Promise<void> {
 
 async function takeOver(
   file: string,
-  options: KeysOptions & ImportFlags,
-  { book, by, terminal }: OpenBook,
+  options: CommandFlags & ImportFlags,
+  { book, by, terminal }: TerminalDesk,
 ): Promise<number> {
   const progress = createProgress(terminal);
   const faults = createRemarks(progress, 'refused');

@@ -4,10 +4,9 @@ import { lacksPeriod } from '../../keys/key-fields.ts';
 import { createKeyFormat } from '../../keys/key-format.ts';
 import type { AuditView } from '../../keys/key-pages.ts';
 import type { KeyView } from '../../keys/key-view.ts';
-import { explain } from '../desk.ts';
+import { atDesk, explain, type CommandFlags } from '../desk.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { listPages, type ListFlags } from '../list-pages.ts';
-import { openBook, type KeysOptions } from './open-book.ts';
 import { printAudit, printKey, printKeys } from './print-keys.ts';
 
 export interface KeyFilters {
@@ -23,8 +22,8 @@ export interface KeyFilters {
 const noKeys = 'The store has no keys yet, or only revoked ones. Make one with: gatehouse keys create';
 
 /** `gatehouse keys list`. */
-export function listKeys(options: KeysOptions & ListFlags & KeyFilters): Promise<number> {
-  return openBook({ ...options, readOnly: true }, async ({ book, terminal }) => {
+export function listKeys(options: CommandFlags & ListFlags & KeyFilters): Promise<number> {
+  return atDesk({ ...options, readOnly: true }, async ({ book, terminal }) => {
     const { plan, owner, name, label: labels, revoked } = options;
     const enabled = options.disabled === true ? false : options.enabled;
     const filters = { plan, owner, name, labels, enabled, revoked };
@@ -39,8 +38,8 @@ export function listKeys(options: KeysOptions & ListFlags & KeyFilters): Promise
 }
 
 /** `gatehouse keys audit`. */
-export function auditKeys(options: KeysOptions & ListFlags & { readonly key?: string }): Promise<number> {
-  return openBook({ ...options, readOnly: true }, async ({ book, terminal }) =>
+export function auditKeys(options: CommandFlags & ListFlags & { readonly key?: string }): Promise<number> {
+  return atDesk({ ...options, readOnly: true }, async ({ book, terminal }) =>
     listPages<AuditView>(options, terminal, {
       nothing: options.key === undefined ? 'Nothing was changed yet.' : 'No change of this key is known.',
       idOf: ({ id }) => id,
@@ -52,8 +51,8 @@ export function auditKeys(options: KeysOptions & ListFlags & { readonly key?: st
 }
 
 /** `gatehouse keys show`. */
-export function showKey(id: string, options: KeysOptions): Promise<number> {
-  return openBook({ ...options, readOnly: true }, async ({ book, config, terminal: { stdout, stderr } }) => {
+export function showKey(id: string, options: CommandFlags): Promise<number> {
+  return atDesk({ ...options, readOnly: true }, async ({ book, config, terminal: { stdout, stderr } }) => {
     const key = await book.show(id);
     for (const warning of warningsOf(key, config.plans)) stderr.write(`gatehouse: warning: ${warning}\n`);
     stdout.write(options.json === true ? `${JSON.stringify(key, undefined, 2)}\n` : printKey(key, stdout));
@@ -72,7 +71,7 @@ function warningsOf({ plan: name, quotas }: KeyView, plans: Config['plans']): re
 }
 
 /** `gatehouse keys pattern`: the regular expression of the keys that are made here. */
-export function printPattern(options: KeysOptions): number {
+export function printPattern(options: CommandFlags): number {
   try {
     const { auth } = loadConfig(options.config, process.env);
     process.stdout.write(`${createKeyFormat(auth.prefix).pattern}\n`);

@@ -3,9 +3,9 @@ import { styleText } from 'node:util';
 import { verifyRequest } from '../../admin/verify-request.ts';
 import { invalidField } from '../../keys/key-problem.ts';
 import type { Verdict } from '../../keys/verify-key.ts';
+import { atDesk, type CommandFlags } from '../desk.ts';
 import { endedBy, exitCodes } from '../exit-codes.ts';
 import { readSecret } from '../terminal.ts';
-import { openBook, type KeysOptions } from './open-book.ts';
 
 export interface VerifyFlags {
   readonly from?: string;
@@ -28,8 +28,8 @@ const reasons = {
 } as const satisfies Record<Verdict['reason'], string>;
 
 /** `gatehouse keys verify`: what the gateway would say to the key on standard input. */
-export function verifyKey(options: KeysOptions & VerifyFlags): Promise<number> {
-  return openBook({ ...options, readOnly: true }, async (open) => {
+export function verifyKey(options: CommandFlags & VerifyFlags): Promise<number> {
+  return atDesk({ ...options, readOnly: true }, async (open) => {
     if (options.from !== undefined && isIP(options.from) === 0) {
       throw invalidField('--from', 'is not an IP address');
     }

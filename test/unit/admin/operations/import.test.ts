@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Call, Desk } from '../../../../src/admin/operation.ts';
+import type { Desk } from '../../../../src/admin/desk.ts';
+import type { Call } from '../../../../src/admin/operation.ts';
 import { importOperations } from '../../../../src/admin/operations/import.ts';
 import type { Fields } from '../../../../src/admin/read-values.ts';
 import { linesListedMax } from '../../../../src/admin/schemas.ts';
