@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import express, { type NextFunction, type Request, type Response } from 'express';
+import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import type { Address } from '../config/config.ts';
 import { describeCause } from '../telemetry/log.ts';
 import type { MetricsSource } from '../telemetry/metrics.ts';
@@ -20,7 +20,7 @@ import { sendAnswer, sendText } from './send-answer.ts';
 
 export interface AdminParts extends ApiParts {
   readonly readiness: Pick<Readiness, 'check'>;
-  readonly metrics: { readonly registry: Pick<MetricsSource, 'contentType' | 'metrics'> };
+  readonly metrics: Pick<MetricsSource, 'contentType' | 'metrics'>;
 }
 
 /** The second listener before it listens. */
@@ -48,7 +48,7 @@ export function createAdmin(parts: AdminParts): Admin {
   const api = createApi(parts);
   const document = createDocument();
   const page = createConsole();
-  const print = oncePerTurn(() => metrics.registry.metrics());
+  const print = oncePerTurn(() => metrics.metrics());
   const app = express();
   app.disable('x-powered-by');
   app.use(function prepare(req: Request, res: Response, next: NextFunction) {
@@ -57,25 +57,32 @@ export function createAdmin(parts: AdminParts): Admin {
       throw new AdminProblem('malformed', 'The header Host is missing');
     next();
   });
-  app.get('/livez', function livez(req: Request, res: Response) {
+  /** What can only be read. */
+  function offer(path: string, show: RequestHandler): void {
+    app
+      .route(path)
+      .get(show)
+      .all(function refuseMethod() {
+        throw onlyRead();
+      });
+  }
+  offer('/livez', function livez(req, res) {
     sendAnswer(req, res, { status: 200, body: { status: 'live' } });
   });
-  app.get('/readyz', async function readyz(req: Request, res: Response) {
+  offer('/readyz', async function readyz(req, res) {
     const withoutStore = excludesStore(req.url);
     const { reasons, ...report } = await readiness.check();
     const ready = withoutStore ? report.readyWithoutStore : report.ready;
     const body = { status: ready ? 'ready' : 'not ready', reasons };
     sendAnswer(req, res, { status: ready ? 200 : 503, body });
   });
-  app.all(['/livez', '/readyz'], refuseMethod);
   app.use(function checkHost(req: Request, _res: Response, next: NextFunction) {
     guard.checkHost(req);
     next();
   });
-  app.get('/openapi.json', function serveDocument(req: Request, res: Response) {
+  offer('/openapi.json', function serveDocument(req, res) {
     sendAnswer(req, res, { status: 200, body: document });
   });
-  app.all('/openapi.json', refuseMethod);
   app.use(function serveConsole(req: Request, res: Response, next: NextFunction) {
     if (!page.serve(req, res)) next();
   });
@@ -84,11 +91,10 @@ export function createAdmin(parts: AdminParts): Admin {
     if (isApiPath(req.url)) void api.answer(req, res, token);
     else next();
   });
-  app.get('/metrics', async function serveMetrics(req: Request, res: Response) {
-    const headers = { 'Content-Type': metrics.registry.contentType };
+  offer('/metrics', async function serveMetrics(req, res) {
+    const headers = { 'Content-Type': metrics.contentType };
     sendText(req, res, { status: 200, headers, text: await print() });
   });
-  app.all('/metrics', refuseMethod);
   app.use(function unknown() {
     throw new AdminProblem('not_found', 'Not found');
   });
@@ -118,10 +124,6 @@ function oncePerTurn<T>(work: () => Promise<T>): () => Promise<T> {
     return await work();
   }
   return () => (shared ??= begin());
-}
-
-function refuseMethod(): never {
-  throw onlyRead();
 }
 
 export async function listenAdmin({ handle, drain }: Admin, { host, port }: Address): Promise<AdminListener> {

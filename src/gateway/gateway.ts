@@ -144,7 +144,7 @@ async function openAdmin(
     store: tokens.length === 0 ? undefined : store,
     logger,
     readiness,
-    metrics,
+    metrics: metrics.registry,
   });
   return await listenAdmin(admin, address);
 }

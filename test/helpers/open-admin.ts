@@ -45,10 +45,8 @@ export async function openAdmin(t: Scene, admin: string, before = async (): Prom
       logger: createLogger('info', { write: (line) => void lines.push(line) }),
       readiness: { check: async () => ({ ready: false, readyWithoutStore: true, reasons: [away] }) },
       metrics: {
-        registry: {
-          contentType: 'text/plain; version=0.0.4; charset=utf-8',
-          metrics: async () => `numbers ${(printed.pages += 1)}\n`,
-        },
+        contentType: 'text/plain; version=0.0.4; charset=utf-8',
+        metrics: async () => `numbers ${(printed.pages += 1)}\n`,
       },
     }),
     { host: '127.0.0.1', port: 0 },

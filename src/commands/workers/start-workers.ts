@@ -49,7 +49,7 @@ export async function startWorkers(
     configInForce: () => current,
     logger: log.logger,
     readiness,
-    metrics: { registry: metricsOf(crew, metrics) },
+    metrics: metricsOf(crew, metrics),
   });
   const rounds = setInterval(() => {
     crew.beginRound();
