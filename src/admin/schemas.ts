@@ -9,6 +9,7 @@ import {
   quotaSchema,
   secretSchema,
   type Schema,
+  type SchemaOf,
 } from '../keys/key-schema.ts';
 import type { KeyUsage } from '../quota/usage-book.ts';
 import { refusalCodes } from '../refusals.ts';
@@ -32,7 +33,7 @@ const written = Object.fromEntries(
   Object.entries(fieldSchemas).map(([name, schema]) => [name, writable(name, schema)]),
 );
 
-const auditProperties: Readonly<Record<keyof AuditView, Schema>> = {
+const auditProperties: SchemaOf<AuditView> = {
   id: { description: 'Orders the log.', type: 'string' },
   at: { type: 'string', format: 'date-time' },
   actor: { description: 'The name of a token, or cli: and a user.', type: 'string' },
@@ -46,7 +47,7 @@ const auditProperties: Readonly<Record<keyof AuditView, Schema>> = {
   },
 };
 
-const countsOfImport: Readonly<Record<keyof ImportReport, Schema>> = {
+const countsOfImport: SchemaOf<ImportReport> = {
   lines: count,
   added: count,
   updated: count,
@@ -54,7 +55,7 @@ const countsOfImport: Readonly<Record<keyof ImportReport, Schema>> = {
   refused: count,
 };
 
-const usageProperties: Readonly<Record<keyof KeyUsage, Schema>> = {
+const usageProperties: SchemaOf<KeyUsage> = {
   key: { type: 'string' },
   plan: { type: 'string' },
   quotas: {
@@ -89,12 +90,9 @@ const verdictReasons: Readonly<Record<RequestVerdict['reason'], true>> = {
   secret_expired: true,
 };
 
-const verdictProperties: Readonly<Record<keyof RequestVerdict, Schema>> = {
+const verdictProperties: SchemaOf<RequestVerdict> = {
   valid: { type: 'boolean' },
-  reason: {
-    type: 'string',
-    enum: Object.keys(verdictReasons),
-  },
+  reason: { type: 'string', enum: Object.keys(verdictReasons) },
   refusal: {
     description: 'The refusal code that a caller would get; null when the request would go on.',
     type: ['string', 'null'],
@@ -150,19 +148,15 @@ export const schemas: Readonly<Record<string, Schema>> = {
   Quota: quotaSchema,
   NewKey: {
     description: 'The fields of a new key. `plan` may be left out where there is only one plan.',
-    type: 'object',
-    additionalProperties: false,
-    properties: {
-      id: { description: 'Chosen when absent.', type: 'string', pattern: namePattern },
-      ...written,
-    },
+    ...objectOf(
+      { id: { description: 'Chosen when absent.', type: 'string', pattern: namePattern }, ...written },
+      [],
+    ),
     examples: [{ plan: 'free', name: 'build server', owner: 'acme', expiresAt: '2027-12-31' }],
   },
   KeyChange: {
     description: 'The fields to change. null empties one; what is absent stays.',
-    type: 'object',
-    additionalProperties: false,
-    properties: written,
+    ...objectOf(written, []),
     examples: [{ plan: 'free', expiresAt: null }],
   },
   KeyWithSecret: { description: 'A key that was made, with its secret.', ...objectOf({ key, secret }) },
@@ -226,23 +220,23 @@ export const schemas: Readonly<Record<string, Schema>> = {
   },
   Problem: {
     description: 'Why something was not done.',
-    type: 'object',
-    required: ['error', 'code'],
-    properties: {
-      error: { description: 'One sentence for people.', type: 'string' },
-      code: {
-        description: 'For programs; it never changes.',
-        type: 'string',
-        enum: Object.keys(problemStatuses),
+    ...objectOf(
+      {
+        error: { description: 'One sentence for people.', type: 'string' },
+        code: {
+          description: 'For programs; it never changes.',
+          type: 'string',
+          enum: Object.keys(problemStatuses),
+        },
+        fields: {
+          description: 'Each field or parameter that is invalid; the name is empty for an unknown one.',
+          type: 'array',
+          items: objectOf({ field: { type: 'string' }, problem: { type: 'string' } }),
+        },
+        report: { description: 'How far an import got.', ...ref('ImportReport') },
       },
-      fields: {
-        description: 'Each field or parameter that is invalid; the name is empty for an unknown one.',
-        type: 'array',
-        items: objectOf({ field: { type: 'string' }, problem: { type: 'string' } }),
-      },
-      report: { description: 'How far an import got.', ...ref('ImportReport') },
-    },
-    additionalProperties: false,
+      ['error', 'code'],
+    ),
     examples: [{ error: 'There is no such key', code: 'not_found' }],
   },
 };

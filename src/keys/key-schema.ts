@@ -10,7 +10,7 @@ import type { KeyView, SecretView } from './key-view.ts';
 export type Schema = Readonly<Record<string, unknown>>;
 
 /** One schema for each field of T, and no others: the compiler keeps the two in step. */
-type SchemaOf<T> = { readonly [Field in keyof T]-?: Schema };
+export type SchemaOf<T> = { readonly [Field in keyof T]-?: Schema };
 
 const line = { type: 'string', maxLength: lineLengthMax };
 /** An instant, or null for none. */
