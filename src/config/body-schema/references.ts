@@ -111,30 +111,24 @@ function handOvers(parts: readonly Subschema[], references: References): Map<Sch
 
 /** A schema that could meet the same value again: a check would never end. */
 function findCircle(next: ReadonlyMap<Schema, readonly Schema[]>): Schema | undefined {
-  const waits = new Map<Schema, number>();
-  for (const other of [...next.values()].flat()) waits.set(other, (waits.get(other) ?? 0) + 1);
-  // A schema is free once all that lead to it are; those of a circle wait for each other.
-  const free = [...next.keys()].filter((schema) => !waits.has(schema));
-  for (const schema of free) {
+  const ending = new Set<Schema>();
+  /** The way to the schema that is looked at. */
+  const way = new Set<Schema>();
+  const left = [...next.keys()].toReversed();
+  for (let schema = left.at(-1); schema !== undefined; schema = left.at(-1)) {
+    if (ending.has(schema) || way.delete(schema)) {
+      // All that it leads to has been looked at.
+      ending.add(schema);
+      left.pop();
+      continue;
+    }
+    way.add(schema);
     for (const other of next.get(schema) ?? []) {
-      const left = (waits.get(other) ?? 0) - 1;
-      waits.set(other, left);
-      if (left === 0) free.push(other);
+      if (way.has(other)) return other;
+      left.push(other);
     }
   }
-  const freed = new Set(free);
-  const before = new Map<Schema, Schema>();
-  for (const [schema, others] of next) {
-    if (!freed.has(schema)) for (const other of others) before.set(other, schema);
-  }
-  // Before one that waits there is always another, and in the end one that was met before.
-  const met = new Set<Schema>();
-  let at = [...next.keys()].find((schema) => !freed.has(schema));
-  while (at !== undefined && !met.has(at)) {
-    met.add(at);
-    at = before.get(at);
-  }
-  return at;
+  return undefined;
 }
 
 /** The schemas inside one that look at the same value as it does. */
