@@ -12,7 +12,7 @@ export function isVariable(text: string): boolean {
   return variable.test(text);
 }
 
-/** Whether a text is written as a hash. As a secret it would be hashed once more, and fit nothing that callers send. */
+/** Whether a text is a hash as `hash` takes it, or nearly. As a secret it would be hashed once more, and fit nothing that callers send. */
 export function isHash(text: string): boolean {
   return /^sha256:[0-9a-f]{64}$/i.test(text);
 }
