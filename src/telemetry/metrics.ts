@@ -107,7 +107,6 @@ export function createGatewayMetrics(clients: Clients = nobody, registry = new R
     ...keyMetrics(registry),
     ...reloadMetrics(registry),
     ...processMetrics(registry),
-    showSpool: (room: SpoolBytes) => showSpool(registry, room),
   };
 }
 
@@ -256,6 +255,18 @@ function processMetrics(registry: Registry) {
         help: 'What /readyz says when nothing is excluded: 1 for 200, 0 for 503.',
         read: async () => ((await isReady()) ? 1 : 0),
       }),
+    showSpool: ({ memoryBytes, diskBytes }: SpoolBytes): void => {
+      showGauge(registry, {
+        name: 'gatehouse_spool_memory_bytes',
+        help: 'Bytes of memory that uploads have taken.',
+        read: memoryBytes,
+      });
+      showGauge(registry, {
+        name: 'gatehouse_spool_disk_bytes',
+        help: 'Bytes of uploads that wait in files.',
+        read: diskBytes,
+      });
+    },
     showLostLines: (read: () => number) =>
       showCounter(registry, {
         name: 'gatehouse_log_lost_lines_total',
@@ -276,19 +287,6 @@ function showBuild(registry: Registry): void {
   })
     .labels(version, node)
     .set(1);
-}
-
-function showSpool(registry: Registry, { memoryBytes, diskBytes }: SpoolBytes): void {
-  showGauge(registry, {
-    name: 'gatehouse_spool_memory_bytes',
-    help: 'Bytes of memory that uploads have taken.',
-    read: memoryBytes,
-  });
-  showGauge(registry, {
-    name: 'gatehouse_spool_disk_bytes',
-    help: 'Bytes of uploads that wait in files.',
-    read: diskBytes,
-  });
 }
 
 const statusClasses = ['0xx', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
