@@ -701,14 +701,6 @@ routes:
     says: ['6:7: keys[1].id: is the id of keys[0] (line 5) too'],
   },
   {
-    name: 'two keys of one secret',
-    text: keys(
-      '{ id: a, plan: free, secret: aaaaaaaaaaaaaaaaaaaa }',
-      '{ id: b, plan: free, secret: aaaaaaaaaaaaaaaaaaaa }',
-    ),
-    says: ['6:26: keys[1].secret: is the secret of keys[0] (line 5) too'],
-  },
-  {
     name: 'an impossible day',
     text: keys('{ id: a, plan: free, secret: aaaaaaaaaaaaaaaaaaaa, expires: 2026-02-30 }'),
     says: ['5:56: keys[0].expires: "2026-02-30" is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z'],
@@ -1160,11 +1152,6 @@ routes:
       '5:26: keys[0].hash: is that of an empty text, as of a variable that is not set',
       '7:23: admin.tokens[0].hash: is that of an empty text, as of a variable that is not set',
     ],
-  },
-  {
-    name: 'a hash that two keys have',
-    text: keys(...['a', 'b'].map((id) => `{ id: ${id}, plan: free, hash: 'sha256:${'A'.repeat(64)}' }`)),
-    says: ['6:26: keys[1].hash: is the secret of keys[0] (line 5) too'],
   },
   {
     name: 'a file that must be larger than it may be',
