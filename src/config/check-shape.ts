@@ -85,7 +85,8 @@ function standIn(part: ShapeError['parentSchema'], option: string, pointer: stri
   if (!isObject(rule)) return undefined;
   if (rule['type'] === 'array') return [];
   if (rule['type'] === 'object') return {};
-  if (rule['type'] !== 'string' || !nameFormats.has(rule['format'])) return undefined;
+  const isName = rule['type'] === 'string' && rule['enum'] === undefined && nameFormats.has(rule['format']);
+  if (!isName) return undefined;
   return `nameless${pointer.toLowerCase().replace(/[^a-z0-9]/g, '-')}`.slice(-64);
 }
 

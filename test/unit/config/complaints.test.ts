@@ -1113,6 +1113,15 @@ routes:
     says: ['3:55: plans.p.quotas[0].warnAt: "120%" is not a part of the limit, write 1% to 100%'],
   },
   {
+    name: 'a rate and a quota without a period, beside another mistake',
+    text: `${plan('{ rate: { limit: 1 }, quotas: [{ name: q, limit: 1 }] }')}keys: [{ id: a, plan: q, hash: "sha256:${digestOf('a')}" }]\n`,
+    says: [
+      '3:15: plans.p.rate.per: is missing',
+      '3:44: plans.p.quotas[0].per: is missing',
+      '4:17: keys[0].plan: there is no plan "q", choose from p',
+    ],
+  },
+  {
     name: 'a rate per day',
     text: plan('{ rate: { limit: 1, per: day } }'),
     says: ['3:33: plans.p.rate.per: there is no "day", choose from second, minute, hour'],
