@@ -1,3 +1,4 @@
+/** A shorter one can be guessed. */
 export const secretLengthMin = 16;
 
 /** What examples, ours and others', say in place of a secret. */
