@@ -39,7 +39,7 @@ export function checkShape(tree: unknown, isExpanded: (pointer: string) => boole
  */
 export function salvage(tree: unknown, broken: readonly string[]): RawConfig | undefined {
   removeAll(tree, broken);
-  // Each turn removes or adds something, so it ends; the bound only guards against a mistake here.
+  // Each turn removes something, or adds what fits, so it ends; the bound only guards against a mistake here.
   for (let turn = 0; turn < 1000; turn += 1) {
     // Rules cope with empty lists, so a bad target does not hide what is wrong with every route.
     const errors = errorsOf(tree).filter(
