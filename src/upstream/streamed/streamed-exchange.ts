@@ -245,12 +245,19 @@ export class StreamedExchange implements AnswerSource {
   #stop(): void {
     this.#disarm();
     this.#sender?.stop();
-    this.#seats.leave(this.#relay);
+    void this.#partWithConnection();
+  }
+
+  /**
+   * Its connection is kept only when both sides are done with it. The seat goes with it: whoever is next must find the connection
+   * free or gone.
+   */
+  async #partWithConnection(): Promise<void> {
     const outgoing = this.#outgoing;
-    if (outgoing === undefined) return;
-    // A connection is kept only when both sides are done with it.
-    if (!outgoing.writableEnded || this.#answer?.complete !== true) outgoing.destroy();
-    else void destroyUnlessSent(outgoing);
+    const isDone = outgoing?.writableEnded === true && this.#answer?.complete === true;
+    if (isDone) await destroyUnlessSent(outgoing);
+    else outgoing?.destroy();
+    this.#seats.leave(this.#relay);
   }
 }
 

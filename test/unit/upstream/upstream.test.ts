@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
-import { createServer as createTcpServer, type Socket } from 'node:net';
+import { createServer as createHttpsServer } from 'node:https';
+import { createServer as createTcpServer, Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { TLSSocket } from 'node:tls';
 import type { Body, StreamedBody } from '../../../src/bodies/body.ts';
 import { codeOf } from '../../../src/content/error-code.ts';
 import { Refusal } from '../../../src/refusals.ts';
 import type { Progress } from '../../../src/upstream/exchange.ts';
 import { createUpstream } from '../../../src/upstream/upstream.ts';
+import { makeCertificate } from '../../helpers/certificates.ts';
 import { collectGarbage, memoryUsed } from '../../helpers/collect-garbage.ts';
 import { heapHolds } from '../../helpers/heap-holds.ts';
 import { holdUp } from '../../helpers/hold-up.ts';
@@ -43,6 +46,41 @@ for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 
     assert.equal((await next.responses(1))[0]?.status, 204);
     assert.deepEqual(started.setAside, []);
   });
+}
+
+test('who waits for the connection of an upload finds it free or gone, however late it is told over TLS that all of that has left', async (t) => {
+  const certificate = makeCertificate(t, ['IP:127.0.0.1']);
+  const secure = createHttpsServer(
+    certificate,
+    (req, res) => void req.resume().on('end', () => res.end('ok')),
+  );
+  const target = `https://127.0.0.1:${await listen(t, secure)}`;
+  const { ask, started } = await startScene(t, 100_000, { target, ca: certificate.cert });
+  let turns = 0;
+  tellLate(t, () => turns);
+  for (turns of [1, 2, 3]) {
+    const raws = await Promise.all([ask(), ask(), ask(), ask()]);
+    for (const raw of raws) assert.equal((await raw.responses(1))[0]?.text, 'ok');
+  }
+  assert.deepEqual([started.refusals, started.setAside], [[], []]);
+});
+
+/** As on a busy machine: that something has left over TLS is told so many turns of the event loop later. */
+function tellLate(t: TestContext, turns: () => number): void {
+  const sockets = Socket.prototype as unknown as Record<'_write' | '_writev', (...args: unknown[]) => void>;
+  for (const name of ['_write', '_writev'] as const) {
+    const write = sockets[name];
+    t.mock.method(sockets, name, function writeLate(this: Socket, ...args: unknown[]): void {
+      const done = args.pop() as (error?: Error) => void;
+      let left = this instanceof TLSSocket ? turns() : 0;
+      function tell(error?: Error): void {
+        if (left === 0) return done(error);
+        left -= 1;
+        setImmediate(tell, error);
+      }
+      write.call(this, ...args, tell);
+    });
+  }
 }
 
 for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 })) {
@@ -648,6 +686,7 @@ interface SceneOptions {
   readonly connections?: number;
   /** In place of the silent one. */
   readonly target?: string;
+  readonly ca?: string;
   /** The name and the value of a header of each request, as bytes: a test that looks for its text must not hold it. */
   readonly header?: readonly Buffer[];
   readonly bodyOf?: (bytes: Buffer) => Body;
@@ -665,6 +704,7 @@ async function startScene(
     connections = 1,
     bodyOf = inMemory,
     target,
+    ca,
     others = [],
     header = [],
   }: SceneOptions = {},
@@ -688,7 +728,7 @@ async function startScene(
       timeouts: { connectMs, responseMs, idleMs: 60_000 },
       connections,
       preserveHost: false,
-      ca: undefined,
+      ca,
     },
     {
       countError: (_upstream, kind) => started.errors.push(kind),
