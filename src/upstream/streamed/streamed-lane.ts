@@ -1,4 +1,4 @@
-import type { Agent, AgentOptions, ServerResponse } from 'node:http';
+import type { Agent, ServerResponse } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -23,13 +23,13 @@ export interface StreamedLane {
 
 export function createStreamedLane(
   target: URL,
-  { connections, timeouts }: UpstreamConfig,
+  { timeouts }: Pick<UpstreamConfig, 'timeouts'>,
   { seats, trust }: { readonly seats: Seats; readonly trust: Trust },
 ): StreamedLane {
-  const agent = createAgent(target, trust, { keepAlive: true, maxSockets: connections });
+  const agent = createAgent(target, trust, true);
   // WebSockets last, so they have connections of their own and are bounded by their routes. Requests that are to be alone have
   // their own too.
-  const freshAgent = createAgent(target, trust, { keepAlive: false });
+  const freshAgent = createAgent(target, trust, false);
   const bounded = { timeouts, seats };
   const unbounded = { timeouts, seats: new Seats(Infinity) };
   seats.watch({
@@ -62,8 +62,9 @@ function keptBy({ freeSockets }: Agent): readonly Socket[] {
     .filter((socket) => !socket.destroyed);
 }
 
-function createAgent(target: URL, trust: Trust, bounds: AgentOptions): Agent {
-  const options = { ...bounds, maxFreeSockets: 32, timeout: idleMsMax };
+/** It bounds nothing and has no line: whoever asks it has a seat. */
+function createAgent(target: URL, trust: Trust, keepAlive: boolean): Agent {
+  const options = { keepAlive, maxFreeSockets: 32, timeout: idleMsMax };
   if (target.protocol === 'http:') return thorough(forgetful(new http.Agent(options)));
   // Its own memory of sessions would keep one that a server leaves unanswered.
   const memory = { maxCachedSessions: 0 };
