@@ -69,9 +69,15 @@ export function createRequestHeaderFilter(keyHeader: string, forwardKey: boolean
   );
 }
 
+/**
+ * `Expect` says nothing in an answer (RFC 9110 §10.1.1), but Node would send the head at once for it, as UTF-8, which changes bytes
+ * of the other headers.
+ */
+const notForAnswers = new Set(['expect', 'x-request-id']);
+
 /** Decides, once per spelling of a name, whether an upstream's response header passes to the client. */
 export const responseHeaderPasses: Passes = remember(
-  (folded) => !hopByHop.has(folded) && folded !== 'x-request-id' && !folded.startsWith('x-gatehouse-'),
+  (folded) => !hopByHop.has(folded) && !notForAnswers.has(folded) && !folded.startsWith('x-gatehouse-'),
 );
 
 /** An answer has only one of each of these: nobody could read a second limit or a second date. */

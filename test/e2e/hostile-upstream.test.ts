@@ -524,6 +524,7 @@ test('the answer head is cleaned of what concerns the hop, of what its Connectio
     'Trailer: X-Sum',
     'Upgrade: h2c',
     'TE: trailers',
+    'Expect: 100-continue',
     'X-Gatehouse-Key-Id: forged',
     'x_gatehouse_refusal: forged',
     'X-Gatehouse-Refusal: forged',

@@ -58,7 +58,7 @@ test('the head of an event stream arrives before its first event, and each event
 test('the bytes of a header are passed on as they are, also in a head that comes before its body', async (t) => {
   const name = Buffer.from('X-Name: \xdc and \xc3\x9c\r\n', 'latin1');
   const head = Buffer.concat([
-    Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n'),
+    Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nExpect: 100-continue\r\n'),
     name,
     Buffer.from('\r\n'),
   ]);
