@@ -192,14 +192,13 @@ export class Crew {
 
   /** What it had in flight is lost, and the units of quotas that it held in advance stay counted. */
   #tellUnfinished({ pid, isGivenUp }: Member, end: End): void {
-    if (end.code !== exitCodes.ok && !isGivenUp)
+    if (!wasAsked(end) && !isGivenUp)
       this.#options.logger.error({ pid, ...end }, 'a worker ended before it had finished');
   }
 
   #replaceEnded(member: Member, end: End): void {
     const livedMs = member.readyMs;
-    // Until a young worker listens for SIGTERM, that ends it.
-    const asked = end.code === exitCodes.ok || end.signal === 'SIGTERM';
+    const asked = wasAsked(end);
     const failed = !asked && livedMs < steadyMs;
     if (!asked) this.#options.onDied();
     const afterMs = this.#replaceLater(failed);
@@ -247,4 +246,9 @@ export class Crew {
       'no process can be made for a worker',
     );
   }
+}
+
+/** Until a young worker listens, what a terminal or a supervisor tells all processes at once ends it: it serves nobody yet. */
+function wasAsked({ code, signal }: End): boolean {
+  return code === exitCodes.ok || signal === 'SIGTERM' || signal === 'SIGINT' || signal === 'SIGHUP';
 }

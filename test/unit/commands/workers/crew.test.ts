@@ -61,7 +61,7 @@ class StandIn extends EventEmitter {
   }
 }
 
-const beginning = { config: {} as HandedConfig, logFormat: 'json', port: 8080 } as const;
+const beginning = { config: {} as HandedConfig, logForm: 'json', port: 8080 } as const;
 
 async function startCrew(count: number) {
   const made = makeCrew(count, (worker) => worker.ready());
@@ -248,7 +248,8 @@ test('answers that lie there when this process was held up are heard', async () 
 test('a worker that was asked to end is replaced at once, however young, and what fails waits longer and longer', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { log, workers, told } = await startCrew(2);
-  for (const [code, signal] of [[0], [70], [0], [null, 'SIGTERM'], [70]] as const) {
+  const asked = ['SIGTERM', 'SIGINT', 'SIGHUP'].map((signal) => [null, signal] as const);
+  for (const [code, signal] of [[0], [70], [0], ...asked, [70]] as const) {
     workers.at(-1)?.end(code, signal);
     t.mock.timers.runAll();
     await new Promise(setImmediate);
@@ -260,7 +261,7 @@ test('a worker that was asked to end is replaced at once, however young, and wha
       ['info', 0, 0],
       ['error', 70, 100],
       ['info', 0, 0],
-      ['info', null, 0], // it had not yet come to listen for what it was asked
+      ...asked.map(() => ['info', null, 0]), // it had not yet come to listen for what it was asked
       ['error', 70, 200],
     ],
   );
