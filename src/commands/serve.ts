@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import { readConfig } from '../config/load-config.ts';
 import { resolveConfig } from '../config/resolve-config.ts';
-import { createLog, createLogger, type Log } from '../telemetry/log.ts';
+import { createLog, createLogger, formOf, type Log } from '../telemetry/log.ts';
 import { exitCodes } from './exit-codes.ts';
 import { explainConfig } from './explain-config.ts';
 import { explainStart } from './explain-start.ts';
@@ -23,7 +23,7 @@ export async function serve(file: string, stop: Stop): Promise<number> {
     return explainConfig(error, { undone: 'started', stderr: process.stderr });
   }
   const { config } = loaded;
-  const log = await createLog(config.log.level, config.log.format);
+  const log = await createLog(config.log.level, formOf(config.log.format));
   stop.lastly(log.flush);
   watchForFaults(log);
   // Workers run the same code, so once is enough.

@@ -7,10 +7,13 @@ import { openStandardOutput } from './standard-output.ts';
 
 export type { Logger } from 'pino';
 
+/** How lines look: those for people may have colours. */
+export type LogForm = 'json' | 'pretty' | 'coloured';
+
 export interface Log {
   readonly logger: Logger;
-  /** What `auto` came to. */
-  readonly format: Exclude<LogFormat, 'auto'>;
+  /** What the format came to here. */
+  readonly form: LogForm;
   /** Writes whole lines of another process as they are. */
   readonly relay: (lines: string) => void;
   /** How many lines were dropped so far, as nobody took them. */
@@ -20,13 +23,12 @@ export interface Log {
 }
 
 /** Logs to standard output: buffered JSON lines, or readable ones on a terminal. */
-export async function createLog(level: LogLevel, format: LogFormat): Promise<Log> {
-  const pretty = format === 'pretty' || (format === 'auto' && process.stdout.isTTY);
+export async function createLog(level: LogLevel, form: LogForm): Promise<Log> {
   const out = openStandardOutput();
   const lines = new LineBuffer(out.write);
   return {
-    logger: createLogger(level, pretty ? await prettyStream(lines) : lines),
-    format: pretty ? 'pretty' : 'json',
+    logger: createLogger(level, form === 'json' ? lines : await prettyStream(lines, form === 'coloured')),
+    form,
     relay: (text) => lines.write(text),
     lostLines: out.lostLines,
     flush: () => {
@@ -34,6 +36,13 @@ export async function createLog(level: LogLevel, format: LogFormat): Promise<Log
       return out.flush();
     },
   };
+}
+
+/** For the standard output of this process, which may be a terminal. */
+export function formOf(format: LogFormat): LogForm {
+  const { isTTY } = process.stdout;
+  if (format === 'json' || (format === 'auto' && !isTTY)) return 'json';
+  return isTTY && process.stdout.hasColors() ? 'coloured' : 'pretty';
 }
 
 /** The one logger of the gateway, whatever it writes to. */
@@ -83,7 +92,7 @@ function levelAsWord(label: string): { level: string } {
 const prettyMessage = '{if path}{method} {path} {status} {end}{msg}{if refusal}: {refusal}{end}';
 
 /** Each line is shown as soon as it is there: somebody is watching. */
-async function prettyStream(lines: LineBuffer): Promise<DestinationStream> {
+async function prettyStream(lines: LineBuffer, colorize: boolean): Promise<DestinationStream> {
   const { build } = await import('pino-pretty');
   const destination = new Writable({
     decodeStrings: false,
@@ -93,6 +102,5 @@ async function prettyStream(lines: LineBuffer): Promise<DestinationStream> {
       done();
     },
   });
-  const colorize = process.stdout.isTTY && process.stdout.hasColors();
   return build({ destination, colorize, sync: true, singleLine: true, messageFormat: prettyMessage });
 }

@@ -506,7 +506,7 @@ test('a configuration that comes to a worker while it starts is in force as soon
   cluster.setupPrimary({ exec: main, args: ['worker'], silent: true, serialization: 'advanced' });
   const worker = cluster.fork();
   t.after(() => worker.process.kill('SIGKILL'));
-  const beginning = { config: handed('/v1/before'), logFormat: 'json', port: 0 } as const;
+  const beginning = { config: handed('/v1/before'), logForm: 'json', port: 0 } as const;
   let port = 0;
   await new Promise<void>((resolve) => {
     worker.on('message', (report: Report) => {

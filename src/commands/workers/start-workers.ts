@@ -60,7 +60,7 @@ export async function startWorkers(
     await admin.close();
   }
   try {
-    const { claim, listen } = await openPort(crew, config.listen, { config: handed, logFormat: log.format });
+    const { claim, listen } = await openPort(crew, config.listen, { config: handed, logForm: log.form });
     return {
       listen,
       admin: admin.address,

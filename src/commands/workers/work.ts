@@ -21,9 +21,9 @@ export async function work(): Promise<number> {
   const stop = nextStop(worker);
   const takeOrders = holdOrders(worker);
   const { beginning, speaksForAll } = await nextBeginning(worker);
-  const { config: handed, logFormat, port, storeIdentity } = beginning;
+  const { config: handed, logForm, port, storeIdentity } = beginning;
   const config = takeOver(handed);
-  const log = await createLog(config.log.level, logFormat);
+  const log = await createLog(config.log.level, logForm);
   watchForFaults(log);
   let gateway: Gateway;
   try {

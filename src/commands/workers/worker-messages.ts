@@ -1,13 +1,14 @@
 import type { ReadinessReport } from '../../admin/readiness.ts';
 import type { Address } from '../../config/config.ts';
 import type { HandedConfig } from '../../config/hand-over.ts';
-import type { Log } from '../../telemetry/log.ts';
+import type { LogForm } from '../../telemetry/log.ts';
 import type { Snapshot } from '../../telemetry/merged-metrics.ts';
 
 /** What a worker needs to begin: all workers run what the leading process has read, whatever has become of the file since. */
 export interface Beginning {
   readonly config: HandedConfig;
-  readonly logFormat: Log['format'];
+  /** As the standard output of the leading process has it, through which all lines go. */
+  readonly logForm: LogForm;
   /** The actual one where the file says 0. */
   readonly port: number;
   /** The database that the first worker has opened: those that come later take no other. */

@@ -12,7 +12,7 @@ function shownOnTerminal(statements: string): readonly string[] {
     const { WriteStream } = await import('node:tty');
     const { getColorDepth, hasColors } = WriteStream.prototype;
     Object.assign(process.stdout, { isTTY: true, getColorDepth, hasColors });
-    const { createLog } = await import(${JSON.stringify(main)});
+    const { createLog, formOf } = await import(${JSON.stringify(main)});
     ${statements}`;
   const text = execFileSync(process.execPath, ['--eval', script], {
     env: { PATH: process.env['PATH'] },
@@ -23,26 +23,30 @@ function shownOnTerminal(statements: string): readonly string[] {
   return text.trimEnd().split('\n');
 }
 
-test('a terminal is shown readable lines, in colours unless somebody wants none', () => {
+test('a terminal is shown readable lines, in colours unless somebody wants none, and those of workers that have none themselves too', () => {
   const lines = shownOnTerminal(`
+    const hello = async (form) => {
+      const log = await createLog('info', form);
+      log.logger.info('hello');
+      await log.flush();
+    };
     for (const [name, value] of [['TERM', 'xterm-256color'], ['NO_COLOR', '1'], ['TERM', 'dumb']]) {
       delete process.env.NO_COLOR;
       process.env[name] = value;
-      const log = await createLog('info', 'auto');
-      log.logger.info('hello');
-      await log.flush();
-    }`);
+      await hello(formOf('auto'));
+    }
+    process.stdout.isTTY = false;
+    await hello('coloured');`);
   for (const line of lines) assert.match(stripVTControlCharacters(line), /INFO.*hello/);
   assert.deepEqual(
     lines.map((line) => line.includes('\u001B[')),
-    [true, false, false],
+    [true, false, false, true],
   );
 });
 
 test('on a terminal a line of a request begins with what was asked for and what came of it', () => {
   const lines = shownOnTerminal(`
-    process.env.NO_COLOR = '1';
-    const { logger, flush } = await createLog('info', 'auto');
+    const { logger, flush } = await createLog('info', 'pretty');
     logger.info({ requestId: 'a', method: 'GET', path: '/v1/x', status: 200 }, 'answered');
     logger.info({ requestId: 'b', method: 'POST', path: '/v1/x', status: 401, refusal: 'key_missing' }, 'refused');
     logger.info({ requestId: 'c', status: 400, refusal: 'request_malformed' }, 'refused');
