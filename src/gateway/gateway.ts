@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { createAdmin, listenAdmin, type AdminListener } from '../admin/admin.ts';
 import { createReadiness, type Readiness } from '../admin/readiness.ts';
 import { createApp } from '../app.ts';
@@ -30,10 +29,10 @@ export interface Gateway {
   readonly metrics: Metrics;
   readonly readiness: Readiness;
   /**
-   * Stops accepting after `drain.delay`, or after the given delay, lets what is in flight finish within `drain.timeout`, and
-   * closes everything, whatever callers and operators do meanwhile.
+   * Stops accepting after `drain.delay`, or once nobody is left to tell of it, lets what is in flight finish within
+   * `drain.timeout`, and closes everything, whatever callers and operators do meanwhile.
    */
-  drain(delayMs?: number): Promise<void>;
+  drain(deserted?: Promise<void>): Promise<void>;
 }
 
 /** Whether the gateway is alone, or one of the workers on a port. */
@@ -75,8 +74,7 @@ export async function startGateway(
         closeEdition(before, current.edition);
         tellKeys();
       },
-      drain: (delayMs = current.edition.config.drain.delayMs) =>
-        drain(parts, { current, readiness, ports, delayMs }),
+      drain: (deserted = never) => drain(parts, { current, readiness, ports, deserted }),
     };
   } catch (error) {
     await close(parts, current);
@@ -157,20 +155,22 @@ interface DrainOptions {
   readonly current: Readonly<Current>;
   readonly readiness: Readiness;
   readonly ports: Ports;
-  readonly delayMs: number;
+  readonly deserted: Promise<void>;
 }
+
+const never = new Promise<void>(() => undefined);
 
 /**
  * First the senders of requests learn that it is over; then, after the delay that this takes, nothing more is let in and what is
  * in flight finishes. The store is closed once nothing can need it, and operators can watch until the end.
  */
-async function drain(parts: Parts, { current, readiness, ports, delayMs }: DrainOptions): Promise<void> {
+async function drain(parts: Parts, { current, readiness, ports, deserted }: DrainOptions): Promise<void> {
   const { admin, listener } = ports;
-  const { timeoutMs } = current.edition.config.drain;
+  const { delayMs, timeoutMs } = current.edition.config.drain;
   readiness.drain();
   parts.connections.endEach();
   const changes = within(endPatienceMs, admin.drain());
-  await pause(delayMs);
+  await within(delayMs, deserted);
   parts.sockets.drain();
   await listener.close(timeoutMs);
   await changes;

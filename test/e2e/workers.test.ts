@@ -81,7 +81,7 @@ const gateway = await startGateway(
 const filled = join(tempFolder({ after }), 'gatehouse.db');
 await fillStore();
 const [onFile, brief] = await Promise.all([
-  startGateway({ after }, overlay(over, { store: `sqlite:${filled}`, drain: { delay: '1m' } }), {
+  startGateway({ after }, overlay(over, { store: `sqlite:${filled}`, drain: { delay: '5m' } }), {
     upstream: upstream.url,
   }),
   startGateway({ after }, overlay(over, { drain: { timeout: '1s' } }), { upstream: upstream.url }),
@@ -447,7 +447,7 @@ test('a worker that has a fault tells of it in the log, and is replaced', async 
 });
 
 for (const { end, signal, exit } of [
-  { end: 'is killed', signal: 'SIGKILL', exit: { code: null, signal: 'SIGKILL' } },
+  { end: 'is killed while they wait to drain', signal: 'SIGKILL', exit: { code: null, signal: 'SIGKILL' } },
   { end: 'has a fault', signal: 'SIGUSR2', exit: { code: 70, signal: null } },
 ] as const) {
   test(`when the leading process ${end} its workers end, and finish what they have in flight`, async (t) => {
@@ -457,6 +457,10 @@ for (const { end, signal, exit } of [
     const client = await openRaw(t, orphaned.port);
     client.write(get('/v1/slow'));
     await until(() => waiting.length === 1);
+    if (signal === 'SIGKILL') {
+      orphaned.child.kill('SIGTERM');
+      await until(() => orphaned.logs().some(({ msg }) => String(msg).startsWith('stopping')));
+    }
     assert.deepEqual(await orphaned.stop(signal), exit);
     await until(() => refuses(orphaned.port));
     for (const answer of waiting) answer();

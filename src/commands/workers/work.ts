@@ -43,9 +43,10 @@ export async function work(): Promise<number> {
   const { listen, storeIdentity: opened } = gateway;
   await report(worker, { kind: 'ready', listen, storeIdentity: opened });
   settleHeap(gateway.traffic);
-  await Promise.race([stop, nextDesertion(worker, config)]);
+  const deserted = nextDesertion(worker, config);
+  await Promise.race([stop, deserted]);
   // With nobody left to say 503 a delay is of no use, and the next leading process needs the port.
-  await gateway.drain(worker.isConnected() ? config.drain.delayMs : 0);
+  await gateway.drain(deserted);
   await log.flush();
   await report(worker, { kind: 'farewell', counts: await readCounts(gateway.metrics.registry) });
   return exitCodes.ok;

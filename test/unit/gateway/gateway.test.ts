@@ -28,7 +28,7 @@ test('a configuration that is in force no more is not kept, whatever was taken o
   };
   const logger = createLogger('silent', { write: () => undefined });
   const gateway = await startGateway(configWith(1), logger);
-  t.after(() => gateway.drain(0));
+  t.after(() => gateway.drain());
   const gone = [2, 3].map((connections) => {
     const config = configWith(connections);
     gateway.reload(config);
@@ -58,7 +58,7 @@ test('a reload ends the connections to an upstream that has changed, and keeps t
     return loadConfig(writeTemporary(t, stringify(yaml)), {});
   };
   const gateway = await startGateway(configWith(1), createLogger('silent', { write: () => undefined }));
-  t.after(() => gateway.drain(0));
+  t.after(() => gateway.drain());
   const call = async (upstream: string): Promise<void> => {
     const request = requestBytes(`GET /v1/${upstream}`, [['apiKey', demoKey]]);
     assert.equal((await exchange(t, gateway.listen.port, request)).status, 200);
@@ -116,7 +116,7 @@ test('a gateway that stops closes its store only when the change that an operato
   const changing = exchange(t, gateway.admin.port, request);
   const probe = requestBytes('GET /livez', [['Host', 'localhost']]);
   for (let turn = 0; turn < 5; turn += 1) await exchange(t, gateway.admin.port, probe);
-  const drained = gateway.drain(0);
+  const drained = gateway.drain();
   await until(() =>
     exchange(t, gateway.listen.port, probe).then(
       () => false,
