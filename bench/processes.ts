@@ -55,7 +55,10 @@ export function spawnHere(
 ): ChildProcess {
   const child = spawn(command, args, { ...options, detached: true });
   living.add(child);
-  child.once('exit', () => living.delete(child));
+  child.once('exit', () => {
+    living.delete(child);
+    signalGroup(child, 'SIGKILL'); // one that was killed leaves children behind, which hold its port and the core
+  });
   return child;
 }
 

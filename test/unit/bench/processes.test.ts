@@ -29,6 +29,13 @@ test('a bench that is told to end while it waits for a program ends at once, and
   await until(() => !isAlive(pid));
 });
 
+test('what a program leaves behind when it ends is ended, too', async (t) => {
+  const file = join(tempFolder(t), 'pid');
+  await runToEnd('sh', ['-c', 'sleep 600 2> /dev/null & echo $! > "$0"', file], {});
+  const pid = readFileSync(file, 'utf8').trim();
+  await until(() => !isAlive(pid));
+});
+
 function isAlive(pid: string): boolean {
   try {
     return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
