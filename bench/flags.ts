@@ -4,7 +4,7 @@ export function orUsage<T>(read: () => T): T {
     return read();
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    process.stderr.write(`${error.message.split('. ')[0]} (add --help for what is understood)\n`);
+    process.stderr.write(`${error.message.split(/\.\s/)[0]} (add --help for what is understood)\n`);
     return process.exit(64);
   }
 }
@@ -12,7 +12,8 @@ export function orUsage<T>(read: () => T): T {
 /** wrk takes whole seconds only. */
 export function countOf(flag: string, value: string | undefined): number | undefined {
   if (value === undefined) return undefined;
-  if (!/^[1-9]\d{0,3}$/.test(value)) throw new Error(`--${flag} is a whole number from 1, not ${value}`);
+  if (!/^[1-9]\d{0,3}$/.test(value))
+    throw new Error(`--${flag} is a whole number from 1 to 9999, not ${value}`);
   return Number(value);
 }
 
