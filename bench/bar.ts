@@ -158,7 +158,7 @@ function rowOf(
   value?: number,
   rounds: readonly number[] = [],
 ): readonly string[] {
-  const print = (one: number): string => one.toFixed(unit === '×' ? 2 : 0);
+  const print = (one: number): string => one.toFixed(unit === '×' ? 2 : 1);
   const limits = [`${must}${unit}`, `${aim}${unit}`];
   if (value === undefined) return [title, 'not measured', '', ...limits, ''];
   const reaches = (limit: number): boolean => (more ? value >= limit : value <= limit);
