@@ -6,7 +6,13 @@ const rowHeight = 26;
 const barHeight = 16;
 const top = 64;
 const gap = 40;
-const colours = { gateway: '#0f766e', peer: '#64748b', passthrough: '#cbd5e1' } as const;
+const kinds = {
+  gateway: { colour: '#0f766e', words: 'Gatehouse' },
+  peer: { colour: '#64748b', words: 'same policy' },
+  passthrough: { colour: '#cbd5e1', words: 'no policy' },
+} as const;
+const kindWidth = 100;
+const dim = '#64748b';
 
 /** Throughput to the left, CPU per request to the right, one row for each subject, the fastest first. */
 export function drawChart(title: string, lines: readonly Line[]): string {
@@ -26,12 +32,17 @@ export function drawChart(title: string, lines: readonly Line[]): string {
       row.cpuUs === undefined ? text(right, y + 13, '–') : bar(cost, row, row.cpuUs.toFixed(0)),
     ].join('\n');
   });
+  const legend = Object.values(kinds).map(({ colour, words }, at) => {
+    const x = right + at * kindWidth;
+    return `<rect x="${x}" y="16" width="11" height="11" rx="2" fill="${colour}"/>\n${text(x + 17, 26, words)}`;
+  });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="12" role="img">
 <title>${escape(title)}</title>
 <rect width="${width}" height="${height}" fill="#ffffff"/>
 ${text(24, 26, title, 'start', 15)}
-${text(labelWidth, 50, 'requests per second, more is better', 'start', 12, '#64748b')}
-${text(right, 50, 'CPU µs per request, less is better', 'start', 12, '#64748b')}
+${legend.join('\n')}
+${text(labelWidth, 50, 'requests per second, more is better', 'start', 12, dim)}
+${text(right, 50, 'CPU µs per request, less is better', 'start', 12, dim)}
 ${drawn.join('\n')}
 </svg>
 `;
@@ -45,7 +56,7 @@ interface Bar {
 
 function bar({ x, y, length }: Bar, { subject }: Line, value: string): string {
   const long = Math.max(1, length).toFixed(1);
-  return `<rect x="${x}" y="${y}" width="${long}" height="${barHeight}" rx="2" fill="${colours[subject.kind]}"/>
+  return `<rect x="${x}" y="${y}" width="${long}" height="${barHeight}" rx="2" fill="${kinds[subject.kind].colour}"/>
 ${text(x + length + 6, y + 13, value)}`;
 }
 

@@ -80,7 +80,7 @@ export function printPage({ lines, leftOut }: Outcome, pace: Pace): string {
     '',
     '## Who is who',
     '',
-    table([['name', 'what it is'], ...about]),
+    table([['name', 'what it is'], ...about], 2),
     '',
   ].join('\n');
 }
@@ -106,8 +106,8 @@ function printRange(rates: readonly number[]): string {
   return rates.length < 2 ? '–' : `${printRate(Math.min(...rates))}–${printRate(Math.max(...rates))}`;
 }
 
-function table(rows: readonly (readonly string[])[]): string {
+function table(rows: readonly (readonly string[])[], words = 1): string {
   const [first = [], ...rest] = rows;
-  const rule = first.map((_, at) => (at === 0 ? '---' : '--:'));
+  const rule = first.map((_, at) => (at < words ? '---' : '--:'));
   return [first, rule, ...rest].map((row) => `| ${row.join(' | ')} |`).join('\n');
 }
