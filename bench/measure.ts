@@ -4,7 +4,7 @@ import { CannotRun } from './cannot-run.ts';
 import { lineOf, type Line, type Round } from './line.ts';
 import { findWrongAnswer, runLoad, type Load, type Seen } from './load.ts';
 import { cores } from './machine.ts';
-import { cpuMs, emptyLog, lastWords, peakMb, type Started } from './processes.ts';
+import { cpuMs, emptyLog, peakMb, type Started } from './processes.ts';
 import { keysOf, type Scenario } from './scenarios.ts';
 import { subjects, type Subject } from './subjects.ts';
 import { closeSurroundings, openSurroundings, type Surroundings } from './surroundings.ts';
@@ -171,15 +171,17 @@ async function runOn(
 ): Promise<Seen> {
   const where = { port: started.port, seconds, cores: cores.load, folder };
   const seen = await runLoad(load, where).catch((error: unknown) => {
-    throw started.hasEnded() ? endedUnderLoad(started) : error;
+    checkLives(started);
+    throw error;
   });
-  if (started.hasEnded()) throw endedUnderLoad(started);
+  checkLives(started);
   emptyLog(started);
   return seen;
 }
 
-function endedUnderLoad({ log }: Started): CannotRun {
-  return new CannotRun(`it ended under load: ${lastWords(log)}`);
+function checkLives(started: Started): void {
+  const end = started.end();
+  if (end !== undefined) throw new CannotRun(`it ended under load: ${end}`);
 }
 
 /** The load with the pauses that bring it to this many requests per second, found in the lead-in. */

@@ -12,7 +12,8 @@ export interface Started {
   readonly port: number;
   /** Its standard output and error. */
   readonly log: string;
-  hasEnded(): boolean;
+  /** Why it has ended, as far as that can be told; undefined while it runs. */
+  end(): string | undefined;
   /** Asks it to end, and kills it after so much patience, a few seconds by default. */
   stop(patienceMs?: number): Promise<void>;
 }
@@ -111,8 +112,9 @@ export async function start({
   const deadline = performance.now() + startPatienceMs;
   while (!(await takesConnections(port))) {
     if (hasEnded(child) || performance.now() > deadline) {
+      const why = whyEnded(child, log);
       await stopChild(child);
-      throw new CannotRun(`${command} did not start: ${lastWords(log)}`);
+      throw new CannotRun(`${command} did not start: ${why}`);
     }
     await pause(20);
   }
@@ -120,7 +122,7 @@ export async function start({
     pid: child.pid ?? 0,
     port,
     log,
-    hasEnded: () => hasEnded(child),
+    end: () => (hasEnded(child) ? whyEnded(child, log) : undefined),
     stop: (patienceMs) => stopChild(child, patienceMs),
   };
 }
@@ -146,10 +148,12 @@ async function takesConnections(port: number): Promise<boolean> {
   }
 }
 
-/** Why a process ended, as far as its log says so: the line of the error, or else the last one. */
-export function lastWords(log: string): string {
+/** Why a process ended: the line of the error in its log, the signal, as where memory was short, or else the last line. */
+export function whyEnded({ signalCode }: ChildProcess, log: string): string {
   const lines = readFileSync(log, 'utf8').trim().split('\n').slice(-50);
-  return (lines.find((line) => /error/i.test(line)) ?? lines.at(-1) ?? '').slice(0, 300) || 'it said nothing';
+  const error = lines.find((line) => /error/i.test(line));
+  const last = signalCode === null ? lines.at(-1) : `killed by ${signalCode}`;
+  return (error ?? last ?? '').slice(0, 300) || 'it said nothing';
 }
 
 /** Keeps access logs from filling the disk: they are written as in production, and emptied after each load. */

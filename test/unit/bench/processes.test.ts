@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { runToEnd } from '../../../bench/processes.ts';
+import { runToEnd, spawnHere, whyEnded } from '../../../bench/processes.ts';
 import { until } from '../../helpers/poll.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
@@ -16,10 +16,29 @@ test('a program that is run to its end is told by its exit code and what it comp
   assert.deepEqual(await runToEnd('sh', ['-c', 'kill -9 $$'], {}), { status: null, stderr: '' });
 });
 
+test('why a program ended is told by the error in its log, or the signal, or its last line', async (t) => {
+  const log = join(tempFolder(t), 'log');
+  const ended = async (command: string, ...lines: string[]): Promise<string> => {
+    writeFileSync(log, lines.map((line) => `${line}\n`).join(''));
+    const child = spawnHere('sh', ['-c', command], { stdio: 'ignore' });
+    await once(child, 'exit');
+    return whyEnded(child, log);
+  };
+  const access = '{"status":200}';
+  assert.equal(await ended('exit 1', access, 'Error: no key', access), 'Error: no key');
+  assert.equal(
+    await ended('kill -6 $$', access, 'FATAL ERROR: heap limit', '1: 0x1'),
+    'FATAL ERROR: heap limit',
+  );
+  assert.equal(await ended('kill -9 $$', access), 'killed by SIGKILL');
+  assert.equal(await ended('exit 1', access, 'usage: it'), 'usage: it');
+  assert.equal(await ended('exit 1'), 'it said nothing');
+});
+
 test('a bench that is told to end while it waits for a program ends at once, and the program with it', async (t) => {
   const file = join(tempFolder(t), 'pid');
   const program = ['-c', 'echo $$ > "$0.new" && mv "$0.new" "$0" && exec sleep 600', file];
-  const waiting = `import { runToEnd } from '${processes}'; await runToEnd('sh', ${JSON.stringify(program)}, {});`;
+  const waiting = `import { runToEnd, spawnHere, whyEnded } from '${processes}'; await runToEnd('sh', ${JSON.stringify(program)}, {});`;
   const bench = spawn(process.execPath, ['--input-type=module', '-e', waiting], { stdio: 'inherit' });
   t.after(() => bench.kill('SIGKILL'));
   await until(() => existsSync(file));
