@@ -25,7 +25,10 @@ test('why a program ended is told by the error in its log, or the signal, or its
     return whyEnded(child, log);
   };
   const access = '{"status":200}';
-  assert.equal(await ended('exit 1', access, 'Error: no key', access), 'Error: no key');
+  assert.equal(
+    await ended('exit 1', access, "  throw er; // Unhandled 'error' event", 'Error: no key', access),
+    'Error: no key',
+  );
   assert.equal(
     await ended('kill -6 $$', access, 'FATAL ERROR: heap limit', '1: 0x1'),
     'FATAL ERROR: heap limit',
