@@ -15,6 +15,8 @@ export interface CrewOptions {
   readonly count: number;
   readonly logger: Logger;
   readonly fork: () => Worker;
+  /** Resolves when all is to stop: then a start waits for nobody but its first worker. */
+  readonly stopAsked: Promise<unknown>;
   /** Given what a worker that ends in good order has counted. */
   readonly onFarewell: (pid: number, counts: Snapshot) => void;
   /** Called when a worker has ended and all that it said has been heard. */
@@ -65,7 +67,9 @@ export class Crew {
     const { listen, storeIdentity } = await this.#begin();
     this.#beginning = { ...beginning, storeIdentity };
     this.#state = 'running';
-    await Promise.all(Array.from({ length: this.#options.count - 1 }, () => this.#add()));
+    const { count, stopAsked } = this.#options;
+    const others = Promise.all(Array.from({ length: count - 1 }, () => this.#add()));
+    await Promise.race([others, stopAsked]);
     return listen;
   }
 

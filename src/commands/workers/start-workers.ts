@@ -40,7 +40,7 @@ export async function startWorkers(
 ): Promise<Served> {
   const own = createMetrics();
   const metrics = createMergedMetrics(own.registry);
-  const crew = createCrew(config, log, { own, metrics });
+  const crew = createCrew(config, log, { own, metrics, stop });
   endInGoodOrder(crew, stop, log);
   const readiness = readinessOf(crew, config.workers);
   own.showReadiness(async () => (await readiness.check()).ready);
@@ -88,12 +88,13 @@ export async function startWorkers(
 function createCrew(
   { workers: count }: Config,
   log: Log,
-  { own, metrics }: { readonly own: Metrics; readonly metrics: MergedMetrics },
+  { own, metrics, stop }: { readonly own: Metrics; readonly metrics: MergedMetrics; readonly stop: Stop },
 ): Crew {
   return new Crew({
     count,
     logger: log.logger,
     fork: () => relayed(cluster.fork(), log),
+    stopAsked: stop.asked,
     onFarewell: (pid, counts) => metrics.note(pid, counts),
     onEnded: (pid) => metrics.retire(pid),
     onDied: own.countWorkerEnd,

@@ -70,7 +70,9 @@ async function startCrew(count: number) {
   return { ...made, first, second };
 }
 
-function makeCrew(count: number, forked: (worker: StandIn) => void) {
+const never = new Promise(() => undefined);
+
+function makeCrew(count: number, forked: (worker: StandIn) => void, stopAsked = never) {
   const workers: StandIn[] = [];
   const told: string[] = [];
   const log: Record<string, unknown>[] = [];
@@ -91,6 +93,7 @@ function makeCrew(count: number, forked: (worker: StandIn) => void) {
       queueMicrotask(() => forked(worker));
       return worker as unknown as Worker;
     },
+    stopAsked,
     onFarewell: (pid) => void told.push(`numbers of ${pid}`),
     onEnded: (pid) => void told.push(`end of ${pid}`),
     onDied: () => void told.push('a death'),
@@ -459,6 +462,22 @@ test('all workers begin with one configuration and one database, that of the fir
   assert.ok(!isUp);
   workers[2]?.ready();
   await started;
+});
+
+test('a start that is told to stop waits for its first worker only', async () => {
+  const { crew, workers } = makeCrew(3, (worker) => worker.awake(), Promise.resolve());
+  let isUp = false;
+  const started = crew.start(beginning).then(() => (isUp = true));
+  await new Promise(setImmediate);
+  assert.ok(!isUp);
+  workers[0]?.ready();
+  await new Promise(setImmediate);
+  assert.ok(isUp);
+  await started;
+  const drained = crew.drain(60_000);
+  assert.ok(workers.every((worker) => kinds(worker).join() === 'begin,drain'));
+  for (const worker of workers) worker.end(0);
+  await drained;
 });
 
 test('another configuration comes to one worker after another, and is in force when all have it', async (t) => {
