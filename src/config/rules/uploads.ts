@@ -2,6 +2,7 @@ import { isObject } from '../../content/is-object.ts';
 import {
   hasExtension,
   matchesType,
+  typesOfDeclared,
   typesOfExtension,
   typesWithExtension,
 } from '../../content/media-types.ts';
@@ -82,12 +83,20 @@ export const extensionsFitTypes: Rule = ({ config }, report) => {
   }
 };
 
-/** A misspelt type would let nothing through; a private type is for its owners to know. */
+/** A misspelt type would let nothing through, nor does one that says nothing; a private type is for its owners to know. */
 export const typesAreKnown: Rule = ({ config }, report) => {
   const fields = formsOf(config).flatMap(({ files }) => Object.values(files));
   const bare = bodiesOf(config).flatMap(({ file }) => file ?? []);
   for (const { types = [] } of [...fields, ...bare]) {
     for (const [at, type] of types.entries()) {
+      if (typesOfDeclared(type) === undefined) {
+        report.warning(
+          types,
+          String(at),
+          'says nothing about a file, so hardly one passes: to take any, leave out types',
+        );
+        continue;
+      }
       if (privateType.test(type) || hasExtension(type)) continue;
       const shown = report.isHidden(types, String(at)) ? '' : type;
       const cure = suggestNear(shown, typesWithExtension());

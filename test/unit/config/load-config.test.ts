@@ -395,6 +395,17 @@ test('a type that no extension is known for is a warning, unless it is a private
   ]);
 });
 
+test('a type that says nothing about a file is a warning', (t) => {
+  const types = '[application/octet-stream, audio/wav, Binary/Octet-Stream]';
+  const route = `{ path: /v1/a, methods: [PUT], body: { file: { maxSize: 1KB, types: ${types} } } }`;
+  const file = writeTemporary(t, `${routed}routes: [${route}]\n`);
+  const says = 'says nothing about a file, so hardly one passes: to take any, leave out types';
+  assert.deepEqual(
+    loadConfig(file, {}).warnings.map((line) => line.replace(/^.*?types/, '')),
+    [`[0]: ${says}`, `[2]: ${says}`],
+  );
+});
+
 test('a pattern that a hostile text can slow down is a warning, one of its properties too', (t) => {
   const schema = `
           properties:
