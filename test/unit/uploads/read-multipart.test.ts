@@ -234,6 +234,9 @@ const ambiguous: Readonly<Record<string, string>> = {
   ),
   'a name in a content type': withHeaders(`${disposition}\r\nContent-Type: audio/wav;name=evil`),
   'two content types in one header': withHeaders(`${disposition}\r\nContent-Type: audio/wav, text/html`),
+  'a comma outside quotes in a content type': withHeaders(
+    `${disposition}\r\nContent-Type: video/webm;codecs=vp8,opus`,
+  ),
   'a broken parameter of a content type': withHeaders(`${disposition}\r\nContent-Type: audio/wav; x`),
   'a content type with two charsets': withHeaders(
     `${disposition}\r\nContent-Type: text/csv; charset=utf-8; charset=utf-7`,
