@@ -12,6 +12,10 @@ export const sampleBytesMax = 16 * 1024;
  */
 export async function readSignature(sample: Buffer): Promise<readonly string[] | undefined> {
   if (isTagAlone(sample)) return taggedTypes;
+  return (await askLibrary(sample)) ?? typesOfMark(sample);
+}
+
+async function askLibrary(sample: Buffer): Promise<readonly string[] | undefined> {
   const { fileTypeFromBuffer } = await loadFileType();
   const deadline = AbortSignal.timeout(deadlineMs);
   try {
@@ -55,12 +59,34 @@ const soundMarkBytes = 4;
 /** Audio types that an ID3v2 tag may precede. */
 const taggedTypes = ['audio/mpeg', 'audio/aac', 'audio/flac'];
 
-/** Whether the sample shows nothing but an ID3v2 tag (its §3.1), as one with a picture may, and too little behind it. */
+/** Whether the sample shows nothing but an ID3v2 tag, as one with a picture may, and too little behind it. */
 function isTagAlone(sample: Buffer): boolean {
-  if (sample.length < 10 || sample.toString('latin1', 0, 3) !== 'ID3') return false;
+  const size = tagBytes(sample);
+  return size > 0 && sample.length - size < soundMarkBytes;
+}
+
+/** How many bytes the ID3v2 tag takes that the sample begins with (its §3.1), and 0 where there is none. */
+function tagBytes(sample: Buffer): number {
+  if (sample.length < 10 || sample.toString('latin1', 0, 3) !== 'ID3') return 0;
   // Seven bits of each size byte count.
-  const size = sample.subarray(6, 10).reduce((bits, byte) => bits * 128 + (byte % 128), 0);
-  return sample.length - (10 + size) < soundMarkBytes;
+  return 10 + sample.subarray(6, 10).reduce((bits, byte) => bits * 128 + (byte % 128), 0);
+}
+
+/** What the library does not know, because it looks at the very beginning alone, or for what lies beyond the sample. */
+const marks: readonly (readonly [mark: RegExp, ...types: string[]])[] = [
+  // Waves of over 4 GB (EBU Tech 3306, ITU-R BS.2088), which some recorders always write, and those in big-endian.
+  [/^(?:RF64|BW64|RIFX)[^]{4}WAVE/, 'audio/wav'],
+  // What tells the kinds of TIFF apart may lie anywhere, and libtiff writes it at the end (TIFF 6.0, section 2).
+  [/^(?:II\*\0|MM\0\*)/, 'image/tiff', 'image/x-adobe-dng'],
+  [/^[\t\n\f\r ]+%PDF-/, 'application/pdf'],
+  // Encoders and editors leave a gap before the first frame, also behind a tag.
+  [/^\0+\xff[\xe2\xe3\xf2\xf3\xfa\xfb][^\0\xf0-\xff]/, 'audio/mpeg'],
+];
+
+function typesOfMark(sample: Buffer): readonly string[] | undefined {
+  const beginning = sample.toString('latin1', tagBytes(sample));
+  const [, ...types] = marks.find(([mark]) => mark.test(beginning)) ?? [];
+  return types.length === 0 ? undefined : types;
 }
 
 /** What names the codec of a picture track in Matroska (RFC 9559 §5.1.4.1.21). Not every `V_`, which sound may hold by chance. */

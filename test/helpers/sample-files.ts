@@ -3,7 +3,12 @@ import { crc32, deflateRawSync } from 'node:zlib';
 /** The smallest files that are what they are called, made in code. */
 export const samples = {
   wav: wav(),
+  waveOf64Bits: wave('RF64'),
+  waveOfBroadcasts: wave('BW64'),
+  waveInBigEndian: wave('RIFX'),
   mp3: mpegFrames(),
+  mp3AfterZeros: Buffer.concat([Buffer.alloc(100), mpegFrames()]),
+  mp3AfterTagAndZeros: Buffer.concat([id3Tag(10), Buffer.alloc(100), mpegFrames()]),
   mp3Tagged: Buffer.concat([id3Tag(10), mpegFrames()]),
   mp3Picture: Buffer.concat([id3Tag(32 * 1024), mpegFrames()]),
   flacPicture: Buffer.concat([
@@ -40,6 +45,12 @@ export const samples = {
     'latin1',
   ),
   pdf: Buffer.from('%PDF-1.7\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n'),
+  pdfAfterLineBreak: Buffer.from(
+    '\r\n%PDF-1.7\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n',
+  ),
+  tiffDirectoryFirst: tiff('II', 8),
+  tiffDirectoryLast: tiff('II', 40_000),
+  tiffInBigEndian: tiff('MM', 40_000),
   heic: mp4('mif1'),
   heicSequence: mp4('hevc'),
   eps: Buffer.from('%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 1 1\n'),
@@ -86,6 +97,13 @@ export function wav(sampleBytes = 800): Buffer {
   return Buffer.concat([head, Buffer.alloc(sampleBytes, 0x80)]);
 }
 
+/** The same under another mark. */
+function wave(mark: string): Buffer {
+  const bytes = wav();
+  bytes.write(mark, 0, 'latin1');
+  return bytes;
+}
+
 /** An ID3v2 tag that holds so many bytes, seven bits of the size in each byte. */
 export function id3Tag(bytes: number): Buffer {
   const size = [21, 14, 7, 0].map((shift) => (bytes >> shift) & 0x7f);
@@ -120,6 +138,23 @@ function ogg(packet: Buffer): Buffer {
   head.writeUInt8(1, 26);
   head.writeUInt8(packet.length, 27);
   return Buffer.concat([head, packet, Buffer.alloc(64)]);
+}
+
+/** A TIFF of one tag, whose directory begins there. */
+function tiff(order: 'II' | 'MM', directoryAt: number): Buffer {
+  const bytes = Buffer.alloc(directoryAt + 18);
+  bytes.write(order, 0, 'latin1');
+  const numbers = [
+    [42, 2, 2],
+    [directoryAt, 4, 4],
+    [1, directoryAt, 2],
+    [256, directoryAt + 2, 2],
+  ] as const;
+  for (const [value, at, size] of numbers) {
+    if (order === 'II') bytes.writeUIntLE(value, at, size);
+    else bytes.writeUIntBE(value, at, size);
+  }
+  return bytes;
 }
 
 function box(type: string, content: Buffer): Buffer {
