@@ -66,7 +66,8 @@ const synonyms: readonly (readonly [canonical: string, ...others: string[]])[] =
   ],
   ['application/ogg', 'application/x-ogg'],
   ['audio/mp4', 'audio/x-m4a', 'audio/m4a', 'audio/x-mp4'],
-  ['audio/aac', 'audio/x-aac', 'audio/aacp', 'audio/x-hx-aac-adts', 'audio/vnd.dlna.adts'],
+  // Android's recorders and Windows have a name of their own each.
+  ['audio/aac', 'audio/x-aac', 'audio/aacp', 'audio/aac-adts', 'audio/x-hx-aac-adts', 'audio/vnd.dlna.adts'],
   ['audio/aiff', 'audio/x-aiff'],
   ['audio/amr', 'audio/x-amr', 'audio/amr-nb'],
   ['audio/midi', 'audio/mid', 'audio/x-midi'],
@@ -79,9 +80,11 @@ const synonyms: readonly (readonly [canonical: string, ...others: string[]])[] =
   ['image/x-icon', 'image/vnd.microsoft.icon'],
   ['application/pdf', 'application/x-pdf'],
   ['application/zip', 'application/x-zip', 'application/x-zip-compressed'],
-  ['application/gzip', 'application/x-gzip'],
+  // Linux desktops name a packed tar by both.
+  ['application/gzip', 'application/x-gzip', 'application/x-compressed-tar'],
   ['application/vnd.rar', 'application/x-rar-compressed', 'application/x-rar'],
   ['application/rtf', 'text/rtf'],
+  ['font/woff', 'application/font-woff'],
   ['application/xml', 'text/xml'],
   ['application/json', 'text/json'],
   ['application/yaml', 'application/x-yaml', 'text/yaml', 'text/x-yaml'],
@@ -109,9 +112,11 @@ const declaredAlso = new Map<string, readonly string[]>([
 
 /** Containers whose first bytes do not tell sound from pictures, and families that share a signature. */
 const signatureMeans = new Map<string, readonly string[]>([
-  ['video/mp4', ['video/mp4', 'audio/mp4']],
+  ['video/mp4', ['video/mp4', 'audio/mp4', 'video/x-m4v']],
   ['video/x-m4v', ['video/x-m4v', 'video/mp4']],
-  ['video/3gpp', ['video/3gpp', 'audio/3gpp']],
+  // A profile of MP4 (3GPP TS 26.244); some recorders call their files by the wider name.
+  ['video/3gpp', ['video/3gpp', 'audio/3gpp', 'video/mp4', 'audio/mp4']],
+  ['video/quicktime', ['video/quicktime', 'audio/mp4']],
   ['video/3gpp2', ['video/3gpp2', 'audio/3gpp2']],
   ['video/webm', ['video/webm', 'audio/webm']],
   ['image/heif', ['image/heif', 'image/heic']],
@@ -130,6 +135,21 @@ const signatureMeans = new Map<string, readonly string[]>([
   [
     'application/vnd.ms-asf',
     ['application/vnd.ms-asf', 'audio/x-ms-wma', 'video/x-ms-wmv', 'video/x-ms-asf'],
+  ],
+  // What an archive is can be told far behind its beginning, or by no mark at all.
+  [
+    'application/zip',
+    [
+      'application/zip',
+      'application/vnd.android.package-archive',
+      'application/vnd.google-earth.kmz',
+      'application/vnd.ms-excel.sheet.binary.macroenabled.12',
+      'model/vnd.usdz+zip',
+    ],
+  ],
+  [
+    'application/java-archive',
+    ['application/java-archive', 'application/vnd.android.package-archive', 'application/zip'],
   ],
   [
     'application/x-cfb',
@@ -159,7 +179,9 @@ const textApplications = new Set([
 const moreExtensions: readonly (readonly [extension: string, ...types: string[]])[] = [
   ['awb', 'audio/amr-wb'],
   ['zst', 'application/zstd'],
+  ['tgz', 'application/gzip'],
   ['mp4', 'audio/mp4'],
+  ['m4v', 'video/mp4'],
   ['m4a', 'audio/mp4'],
   ['ogg', 'application/ogg', 'video/ogg'],
   ['oga', 'application/ogg'],

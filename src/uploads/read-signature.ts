@@ -103,7 +103,7 @@ const oggPictures = /OggS\0\x02[^]{20}\x01[^](?:\x80theora|BBCD\0|OVP80|\x01vide
  */
 function showsPictures(mime: string, sample: Buffer): boolean {
   if (mime === 'video/webm' || mime === 'video/matroska') return pictureCodec.test(sample.toString('latin1'));
-  if (mime === 'video/mp4' || mime.startsWith('video/3gpp'))
+  if (mime === 'video/mp4' || mime === 'video/quicktime' || mime.startsWith('video/3gpp'))
     return /hdlr[^]{8}vide/.test(sample.toString('latin1'));
   // The first page of an Ogg tells one of its tracks; the others follow, each in a page of its own.
   if (sample.toString('latin1', 0, 4) === 'OggS') return oggPictures.test(sample.toString('latin1'));

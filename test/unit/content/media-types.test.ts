@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { typesOfDeclared, typesOfExtension } from '../../../src/content/media-types.ts';
+
+/** What browsers call a file of that extension, on one system or another. */
+const declared = `
+audio/wav wav, audio/x-wav wav, audio/wave wav, audio/vnd.wave wav, audio/mpeg mp3, audio/mp3 mp3, audio/x-m4a m4a, audio/mp4 m4a,
+audio/flac flac, audio/x-flac flac, audio/ogg ogg, audio/ogg oga, audio/ogg opus, video/ogg ogg, application/ogg ogg,
+audio/x-opus+ogg opus, audio/x-vorbis+ogg ogg, audio/webm webm, video/webm webm, audio/webm weba, audio/aac aac,
+audio/vnd.dlna.adts aac, audio/aac-adts aac, audio/amr amr, audio/3gpp 3gp, video/3gpp 3gp, audio/x-aiff aif, audio/aiff aiff,
+audio/midi mid, audio/mid mid, audio/x-midi mid, audio/x-matroska mka, audio/x-ms-wma wma, audio/x-caf caf,
+video/mp4 mp4, video/mp4 m4v, video/x-m4v m4v, video/quicktime mov, video/x-msvideo avi, video/avi avi, video/vnd.avi avi,
+video/x-matroska mkv, video/matroska mkv, video/ogg ogv, video/mpeg mpg, video/mpeg mpeg, video/x-ms-wmv wmv,
+image/png png, image/apng png, image/jpeg jpg, image/jpeg jpeg, image/jpeg jfif, image/gif gif, image/webp webp, image/avif avif,
+image/heic heic, image/heif heif, image/tiff tif, image/tiff tiff, image/bmp bmp, image/x-ms-bmp bmp, image/svg+xml svg,
+image/x-icon ico, image/vnd.microsoft.icon ico, application/pdf pdf, application/rtf rtf, text/rtf rtf, application/msword doc,
+application/msword rtf, application/vnd.ms-excel xls, application/vnd.ms-excel csv, application/postscript eps,
+application/epub+zip epub, application/zip zip, application/x-zip-compressed zip, application/gzip gz, application/x-gzip gz,
+application/gzip tgz, application/x-gzip tgz, application/x-compressed-tar tgz, application/x-compressed-tar gz, application/x-tar tar,
+application/vnd.rar rar, application/x-rar-compressed rar, application/x-7z-compressed 7z, application/zstd zst,
+application/vnd.android.package-archive apk, application/font-woff woff, font/woff woff, font/woff2 woff2,
+application/json json, text/xml xml, application/xml xml, text/csv csv, text/plain txt, text/html html, text/css css,
+text/javascript js, application/javascript js, application/x-javascript js, text/markdown md, text/calendar ics, text/vtt vtt,
+text/vcard vcf, text/x-vcard vcf, application/yaml yaml, application/x-yaml yaml, application/xhtml+xml xhtml
+`;
+
+test('a type that a browser declares for a file agrees with its extension', () => {
+  const apart = declared.split(',').filter((pair) => {
+    const [type = '', extension = ''] = pair.trim().split(' ');
+    const types = typesOfExtension(extension);
+    return !typesOfDeclared(type)?.some((each) => types.includes(each));
+  });
+  assert.deepEqual(apart, []);
+});
