@@ -404,6 +404,15 @@ function isUnsupported(error: unknown): boolean {
   return error instanceof Refusal && error.code === 'file_unsupported';
 }
 
+it('no archive of one file is unpacked to see what it holds, whatever is before it', async (t) => {
+  t.mock.method(AbortSignal, 'timeout', () => AbortSignal.abort());
+  const prefixes = [id3Tag(10), id3Tag(0), Buffer.from('\ufeff\ufeff')];
+  const archives = [samples.gzip, Buffer.concat([...prefixes, samples.gzip])];
+  for (const archive of archives) {
+    await check(archive, { fileName: 'a.gz', type: 'application/gzip', allowed: 'application/gzip' });
+  }
+});
+
 it('a type that cannot be told in time is no word against the file', async (t) => {
   t.mock.method(AbortSignal, 'timeout', () => AbortSignal.abort());
   const late = new FileTypeCheck(['audio/wav'], {
