@@ -16,7 +16,9 @@ export const samples = {
     Buffer.from('fLaC\x80\0\0\x22', 'latin1'),
     Buffer.alloc(34, 1),
   ]),
-  wmaPicture: asfWithPicture(),
+  wma: asf('sound'),
+  wmaPicture: asf('sound', Buffer.alloc(50_000, 1)),
+  wmv: asf('pictures'),
   flac: Buffer.concat([Buffer.from('fLaC\x80\0\0\x22', 'latin1'), Buffer.alloc(34, 1)]),
   oggVorbis: ogg(Buffer.from('\x01vorbis\0\0\0\0\x02\x44\xac\0\0', 'latin1')),
   oggOpus: ogg(Buffer.from('OpusHead\x01\x02\0\0\x80\xbb\0\0\0\0\0', 'latin1')),
@@ -32,6 +34,12 @@ export const samples = {
   mp4Sound: mp4('isom', handler('soun')),
   mp4Pictures: mp4('isom', handler('vide')),
   webmSound: webm('A_OPUS'),
+  matroskaSound: webm('A_FLAC', 'matroska'),
+  matroskaPictures: webm('V_MPEG4/ISO/AVC', 'matroska'),
+  avi: Buffer.from('RIFF\x20\0\0\0AVI LIST\x14\0\0\0hdrlavih', 'latin1'),
+  midi: Buffer.from('MThd\0\0\0\x06\0\0\0\x01\0\x60MTrk\0\0\0\x04\0\xff\x2f\0', 'latin1'),
+  bmp: Buffer.concat([Buffer.from('BM\x3a\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0', 'latin1'), Buffer.alloc(40)]),
+  icon: Buffer.concat([Buffer.from('\0\0\x01\0\x01\0\x10\x10', 'latin1'), Buffer.alloc(40)]),
   threeGpPictures: mp4('3gp4', handler('vide')),
   webmPictures: webm('V_VP9'),
   webmTheora: webm('V_THEORA'),
@@ -56,6 +64,9 @@ export const samples = {
   tiffInBigEndian: tiff('MM', 40_000),
   heic: mp4('mif1'),
   heicSequence: mp4('hevc'),
+  heifSequence: mp4('msf1'),
+  m4v: mp4('M4V ', handler('vide')),
+  threeG2Sound: mp4('3g2a', handler('soun')),
   eps: Buffer.from('%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 1 1\n'),
   mpegProgram: Buffer.from('000001ba440004000401', 'hex'),
   mpegSystem: Buffer.from('000001ba210001000180', 'hex'),
@@ -114,12 +125,15 @@ export function id3Tag(bytes: number): Buffer {
   return Buffer.concat([Buffer.from('ID3\x04\0\0', 'latin1'), Buffer.from(size), Buffer.alloc(bytes)]);
 }
 
-/** Windows Media whose header holds a picture before it tells what streams there are. */
-function asfWithPicture(): Buffer {
-  const picture = asfObject('40a4d0d207e3d21197f000a0c95ea850', Buffer.alloc(50_000, 1));
-  const sound = Buffer.from('409e69f84d5bcf11a8fd00805f5c442b', 'hex');
-  const streams = asfObject('9107dcb7b7a9cf118ee600c00c205365', Buffer.concat([sound, Buffer.alloc(40)]));
-  const objects = Buffer.concat([Buffer.from([2, 0, 0, 0, 1, 2]), picture, streams]);
+/** Windows Media whose header may hold a picture before it tells what stream there is. */
+function asf(stream: 'sound' | 'pictures', picture: Buffer = Buffer.alloc(0)): Buffer {
+  const kind = { sound: '409e69f84d5bcf11a8fd00805f5c442b', pictures: 'c0ef19bc4d5bcf11a8fd00805f5c442b' };
+  const told = Buffer.concat([Buffer.from(kind[stream], 'hex'), Buffer.alloc(40)]);
+  const objects = Buffer.concat([
+    Buffer.from([2, 0, 0, 0, 1, 2]),
+    asfObject('40a4d0d207e3d21197f000a0c95ea850', picture),
+    asfObject('9107dcb7b7a9cf118ee600c00c205365', told),
+  ]);
   return asfObject('3026b2758e66cf11a6d900aa0062ce6c', objects);
 }
 
@@ -182,8 +196,8 @@ function element(id: string, content: Buffer): Buffer {
   return Buffer.concat([Buffer.from(id, 'hex'), Buffer.from([0x80 | content.length]), content]);
 }
 
-function webm(codec: string): Buffer {
-  const docType = element('4282', Buffer.from('webm'));
+function webm(codec: string, kind = 'webm'): Buffer {
+  const docType = element('4282', Buffer.from(kind));
   const track = element('ae', element('86', Buffer.from(codec)));
   return Buffer.concat([element('1a45dfa3', docType), element('18538067', element('1654ae6b', track))]);
 }
