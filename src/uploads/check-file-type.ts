@@ -47,7 +47,7 @@ export class FileTypeCheck {
 
   write(chunk: Buffer): void {
     if (this.#state === 'signature') return;
-    if (this.#isText) this.#isText = this.#text.write(chunk);
+    this.#isText = this.#text.write(chunk);
     if (this.#state === 'text' && !this.#isText) throw this.#unsupported('not text');
     if (this.#state === 'pending' && this.#sample.length < sampleBytesMax) {
       this.#sample.add(chunk.subarray(0, sampleBytesMax - this.#sample.length));
@@ -56,7 +56,7 @@ export class FileTypeCheck {
 
   end(): void {
     this.#ended = true;
-    if (this.#isText) this.#isText = this.#text.end();
+    this.#isText = this.#text.end();
     if (this.#state === 'text' && !this.#isText) throw this.#unsupported('not text');
   }
 

@@ -157,6 +157,7 @@ const refused: readonly Case[] = [
   ['wav', 'a.wav', 'text/plain', sound],
   ['wav', 'a.wav', 'audio/wav', 'image/*'],
   ['exe', 'a.wav', 'audio/wav', sound],
+  ['exe', undefined, 'application/x-own', 'application/x-own'],
   ['elf', 'a.wav', 'application/octet-stream', sound],
   ['zeros', 'a.wav', 'audio/wav', sound],
   ['zeros', undefined, undefined, sound],

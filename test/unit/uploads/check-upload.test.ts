@@ -187,6 +187,14 @@ const refused: Readonly<Record<string, Case>> = {
     rule: { ...form, others: 'allow', files: new Map([['my_file', voice]]) },
     says: likeARule,
   },
+  'a name that PHP takes for the one of a rule, with a space, where other files are allowed': {
+    parts: [
+      { ...file, name: 'my_file' },
+      { ...file, name: 'my file' },
+    ],
+    rule: { ...form, others: 'allow', files: new Map([['my_file', voice]]) },
+    says: likeARule,
+  },
   'a name in capitals that .NET takes for the one of a rule, where other files are allowed': {
     parts: [{ ...file, name: 'FILE' }, file],
     rule: { ...form, others: 'allow' },
@@ -288,7 +296,9 @@ describe('a form that breaks its rule is refused in a sentence that names field 
     'a:b.wav',
     'a*.wav',
     'a|b.wav',
-
+    'a?.wav',
+    'a<b.wav',
+    'a>b.wav',
     'a\u202evaw.exe.wav',
     'a\u2066b.wav',
     'a\u0085b.wav',
@@ -302,6 +312,7 @@ describe('a form that breaks its rule is refused in a sentence that names field 
     '\u3000a.wav',
     '\ue000.wav',
     'a.wav\u{e0020}',
+    'a.wav\ue000',
   ]) {
     it(`the file name ${JSON.stringify(fileName)}`, async () => {
       const { problem } = await run(formBody([{ ...file, fileName }]), form);
