@@ -1,11 +1,5 @@
 import { listed } from '../config/wording.ts';
-import {
-  canonicalType,
-  isTextType,
-  matchesType,
-  typesOfDeclared,
-  typesOfExtension,
-} from '../content/media-types.ts';
+import { isTextType, matchesType, typesOfDeclared, typesOfExtension } from '../content/media-types.ts';
 import type { Refusal } from '../refusals.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
 import { readExtension } from './check-file-name.ts';
@@ -73,10 +67,11 @@ export class FileTypeCheck {
     const provable = await typesWithSignature();
     const claims = readClaims(this.#claims);
     const claimed = claims.map(({ types }) => types);
-    const agreed = candidates(this.#allowed, [...claimed, signature ?? []]).filter((candidate) =>
-      claimed.every((types) => types.includes(candidate)),
+    // A type that nothing speaks for is none of them.
+    const agreed = [...claimed.flat(), ...(signature ?? [])].filter(
+      (type) => isAmong(this.#allowed, type) && claimed.every((types) => types.includes(type)),
     );
-    if (agreed.some((each) => !isTextType(each) && isProven(each, { signature, provable, claimed }))) {
+    if (agreed.some((each) => !isTextType(each) && isProven(each, signature, provable))) {
       this.#state = 'signature';
     } else if (
       claimed.length > 0 &&
@@ -120,31 +115,22 @@ function readClaims({ type, fileName }: FileClaims): readonly Claim[] {
 
 /** Whether each claim alone is of an allowed type, but not all together: the allowed types would only repeat what was sent. */
 function areApart(claims: readonly Claim[], allowed: readonly string[]): boolean {
-  const [first = [], ...others] = claims.map(({ types }) =>
-    types.filter((type) => allowed.some((pattern) => matchesType(type, pattern))),
-  );
+  const [first = [], ...others] = claims.map(({ types }) => types.filter((type) => isAmong(allowed, type)));
   const eachIsAllowed = [first, ...others].every(({ length }) => length > 0);
   return eachIsAllowed && !first.some((type) => others.every((types) => types.includes(type)));
 }
 
-/** The allowed types by name, and the claimed ones that an allowed pattern covers. */
-function candidates(allowed: readonly string[], claims: readonly (readonly string[])[]): readonly string[] {
-  const named = allowed.filter((pattern) => !pattern.endsWith('/*')).map(canonicalType);
-  const meant = claims.flat().filter((type) => allowed.some((pattern) => matchesType(type, pattern)));
-  return [...new Set([...named, ...meant])];
-}
-
-interface Evidence {
-  readonly signature: readonly string[] | undefined;
-  /** Every type that has a signature. */
-  readonly provable: ReadonlySet<string>;
-  readonly claimed: readonly (readonly string[])[];
+function isAmong(allowed: readonly string[], type: string): boolean {
+  return allowed.some((pattern) => matchesType(type, pattern));
 }
 
 /** A type without a known signature is taken on its claims, unless the content shows another type. */
-function isProven(type: string, { signature, provable, claimed }: Evidence): boolean {
-  if (signature) return signature.includes(type);
-  return !provable.has(type) && claimed.length > 0;
+function isProven(
+  type: string,
+  signature: readonly string[] | undefined,
+  provable: ReadonlySet<string>,
+): boolean {
+  return signature === undefined ? !provable.has(type) : signature.includes(type);
 }
 
 /**
@@ -177,7 +163,7 @@ function isWrittenInText(type: string, sample: Buffer): boolean {
   return isTextType(type) || writtenInText.has(type);
 }
 
-const writtenInText: ReadonlySet<string> = new Set(['application/eps', 'application/pdf', 'application/rtf']);
+const writtenInText: ReadonlySet<string> = new Set(['application/pdf', 'application/rtf']);
 
 function isUtf8Charset(charset: string | undefined): boolean {
   return charset === undefined || charset === 'utf-8' || charset === 'utf8' || charset === 'us-ascii';

@@ -137,6 +137,7 @@ const accepted: readonly Case[] = [
   ['svg', 'a.svg', 'image/svg+xml', 'image/svg+xml'],
   ['xml', 'a.svg', 'image/svg+xml', 'image/svg+xml'],
   ['html', 'a.html', 'text/html', 'text/html'],
+  ['xml', 'a.html', 'text/html', 'text/html'],
 ];
 
 const refused: readonly Case[] = [
