@@ -9,6 +9,7 @@ export const samples = {
   mp3: mpegFrames(),
   mp3AfterZeros: Buffer.concat([Buffer.alloc(100), mpegFrames()]),
   mp3AfterTagAndZeros: Buffer.concat([id3Tag(10), Buffer.alloc(100), mpegFrames()]),
+  tagCutOff: Buffer.from('ID3\x04\0\0'),
   mp3Tagged: Buffer.concat([id3Tag(10), mpegFrames()]),
   mp3Picture: Buffer.concat([id3Tag(32 * 1024), mpegFrames()]),
   flacPicture: Buffer.concat([
@@ -27,6 +28,9 @@ export const samples = {
     ogg(Buffer.from('OpusHead\x01\x02')),
     ogg(Buffer.from('\x80theora\x03\x02\x01\0\0\0\0\0\0\0', 'latin1')),
   ]),
+  oggOpusVp8: Buffer.concat([ogg(Buffer.from('OpusHead\x01\x02')), ogg(Buffer.from('OVP80\x01'))]),
+  oggOpusDirac: Buffer.concat([ogg(Buffer.from('OpusHead\x01\x02')), ogg(Buffer.from('BBCD\0'))]),
+  oggOpusMedia: Buffer.concat([ogg(Buffer.from('OpusHead\x01\x02')), ogg(Buffer.from('\x01video\0'))]),
   m4a: mp4('M4A '),
   threeGpSound: mp4('3gp4', handler('soun')),
   quickTimeSound: mp4('qt  ', handler('soun')),

@@ -670,10 +670,20 @@ describe('a body that streams through its check', () => {
     await assert.rejects(checked.next(), { message: 'the client went away' });
   });
 
+  it('is refused with half a line end behind it', async () => {
+    const body = formBody([file]).subarray(0, -1);
+    const { passed, problem } = await run(body, form, { size: 100 });
+    assert.equal(problem?.code, 'file_ambiguous');
+    assert.ok(passed < body.length);
+  });
+
   it('gives back the memory of a chunk when the next is asked for, and loses no byte by it', async () => {
-    const rule = { ...withFile({ sizeMax: 100_000 }), sizeMax: 100_000 };
-    const body = formBody([note, { ...file, data: wav(20_000) }, note]);
-    for (const size of [20, 4096, 65_536]) {
+    const types = ['audio/wav', 'text/plain'];
+    const rule = { ...withFile({ sizeMax: 100_000, countMax: 2, types }), sizeMax: 100_000 };
+    // Of two bytes each, which many chunks cut in two.
+    const letters = { ...file, fileName: 'a.txt', type: 'text/plain', data: 'ä'.repeat(10_000) };
+    const body = formBody([note, { ...file, data: wav(20_000) }, letters, note]);
+    for (const size of [20, 21, 4096, 4097, 65_536]) {
       const own: Buffer[] = [];
       const arriving = (async function* (): AsyncGenerator<Buffer, void> {
         for await (const chunk of chunksOf(body, size)) {
