@@ -142,7 +142,6 @@ export class MultipartReader {
   }
 
   #emit(data: Buffer): void {
-    if (data.length === 0) return;
     this.#partBytes += data.length;
     this.#handler.partData(data);
   }

@@ -113,6 +113,6 @@ function readDisposition(value: string | undefined): Pick<PartHeader, 'name' | '
 
 function readLength(value: string | undefined): number | undefined {
   if (value === undefined) return undefined;
-  if (!/^(?:0|[1-9]\d{0,14})$/.test(value)) throw ambiguous('a part has a malformed Content-Length');
+  if (!/^(?:0|[1-9]\d*)$/.test(value)) throw ambiguous('a part has a malformed Content-Length');
   return Number(value);
 }

@@ -106,6 +106,11 @@ const refused: Readonly<Record<string, Case>> = {
     rule: withFile({ sizeMax: sound.length - 1 }),
     says: ['file_too_large', `file must be at most ${sound.length - 1} bytes`],
   },
+  'a large file that holds the boundary behind its limit': {
+    parts: [{ ...file, data: Buffer.concat([sound, Buffer.from(`--${boundary}`)]) }],
+    rule: withFile({ sizeMax: sound.length - 1 }),
+    says: ['file_too_large', `file must be at most ${sound.length - 1} bytes`],
+  },
   'a second file': { parts: [file, file], says: ['body_invalid', 'file must be sent at most once'] },
   'a third file': {
     parts: [file, file, file],

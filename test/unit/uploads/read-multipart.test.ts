@@ -45,6 +45,7 @@ const accepted: Readonly<Record<string, string>> = {
     `${disposition}\r\nContent-Type: audio/webm; codecs="opus,vp8"`,
   ),
   'a true Content-Length in a part': withHeaders(`${head}\r\nContent-Length: 4`),
+  'a Content-Length in some parts': `--B\r\n${head}\r\nContent-Length: 1\r\n\r\n1\r\n--B\r\n${head}\r\nContent-Length: 2\r\n\r\n22\r\n--B\r\n${head}\r\n\r\n333\r\n--B--\r\n`,
   'file name with spaces, semicolons and other scripts': withFileName('a b; Änne 김 (1) 100%.wav'),
   'an ampersand in a file name': withFileName('R&B & soul.wav'),
   'the longest name': withName('n'.repeat(256)),
