@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { closeSync } from 'node:fs';
+import { closeSync, fstatSync } from 'node:fs';
 import { open, readdir, readlink, type FileHandle } from 'node:fs/promises';
 import { describe, it, type TestContext } from 'node:test';
 import { createSpoolRoom, type Spool, type SpoolLimits, type SpoolRoom } from '../../../src/uploads/spool.ts';
@@ -66,6 +66,15 @@ describe('a spool gives back what was written', () => {
     await spool.close();
   });
 
+  it('or nothing, when its file has become shorter', async (t) => {
+    const { room } = await openRoom(t);
+    const spool = room.open();
+    await spool.write(randomBytes(100 * KB));
+    t.mock.method(await fileHandlePrototype(), 'read', async () => ({ bytesRead: 0 }), { times: 1 });
+    await assert.rejects(readAll(spool), /shorter/);
+    await spool.close();
+  });
+
   it('although the memory of the chunk is used again', async (t) => {
     const { room } = await openRoom(t);
     const spool = room.open();
@@ -92,7 +101,9 @@ describe('a spool leaves nothing behind', () => {
     const spool = room.open();
     await spool.write(randomBytes(100 * KB));
     assert.deepEqual(await readdir(directory), []);
-    assert.equal(await openFiles(directory), 1);
+    const files = await filesIn(directory);
+    assert.equal(files.length, 1);
+    assert.equal(fstatSync(files[0] ?? -1).mode & 0o777, 0o600, 'for the moment in which it has a name');
     await spool.close();
     assert.equal(await openFiles(directory), 0);
   });
@@ -207,7 +218,7 @@ describe('the room of the spools is bounded', () => {
   }
 
   it('in memory: small uploads go to disk when others hold the memory', async (t) => {
-    const { room } = await openRoom(t, { memoryMax: 100 * KB });
+    const { room } = await openRoom(t, { memoryEachMax: 40 * KB, memoryMax: 80 * KB });
     const spools = [room.open(), room.open(), room.open()];
     for (const spool of spools) await spool.write(randomBytes(40 * KB));
     assert.deepEqual([room.memoryBytes(), room.diskBytes()], [80 * KB, 40 * KB]);
@@ -304,8 +315,8 @@ async function filesIn(directory: string): Promise<number[]> {
   return names.filter((_, at) => targets[at]?.startsWith(directory)).map(Number);
 }
 
-async function fileHandlePrototype(): Promise<Pick<FileHandle, 'writev'>> {
+async function fileHandlePrototype(): Promise<Pick<FileHandle, 'read' | 'writev'>> {
   const handle = await open('/dev/null');
   await handle.close();
-  return Object.getPrototypeOf(handle) as Pick<FileHandle, 'writev'>;
+  return Object.getPrototypeOf(handle) as Pick<FileHandle, 'read' | 'writev'>;
 }
