@@ -84,12 +84,16 @@ test('a client that nobody waits for is not too slow', async () => {
   await body.chunks.return();
 });
 
-test('a body that takes longer than its time is refused, even if it comes steadily', async () => {
-  const { req, body } = arrive({ timeoutMs: 100 });
-  const drip = setInterval(() => req.push('x'), 5);
-  await assert.rejects(collect(body.chunks), refusedWith('upload_too_slow'));
-  clearInterval(drip);
-});
+test(
+  'a body that takes longer than its time is refused, even if it comes steadily',
+  { timeout: 10_000 },
+  async () => {
+    const { req, body } = arrive({ timeoutMs: 100, rateWindowMs: 60_000 });
+    const drip = setInterval(() => req.push('x'), 5);
+    await assert.rejects(collect(body.chunks), refusedWith('upload_too_slow'));
+    clearInterval(drip);
+  },
+);
 
 for (const [name, end, code] of [
   ['the client leaves', (req: IncomingMessage) => void req.destroy(), 'client_gone'],
@@ -126,6 +130,15 @@ for (const [name, end, code] of [
     await assert.rejects(body.chunks.next(), refusedWith(code));
   });
 }
+
+test('the first reason for which a body cannot be read is the one that is told', async () => {
+  const { req, body } = arrive();
+  await Promise.all([body.chunks.next(), Promise.resolve(req.push('first'))]);
+  breakBody(req, new Refusal('request_malformed'));
+  req.destroy();
+  await turn();
+  await assert.rejects(body.chunks.next(), refusedWith('request_malformed'));
+});
 
 test('a body that is stopped fails at once, and what still comes can be discarded by others', async () => {
   const { req, body } = arrive();
