@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { BodyMemory } from '../../../src/bodies/body-memory.ts';
 import { readAny } from '../../../src/stages/read-any.ts';
 import { collectGarbage } from '../../helpers/collect-garbage.ts';
+import { chunksOf } from '../../helpers/form-body.ts';
 import { until } from '../../helpers/poll.ts';
 
 const size = 5000;
@@ -54,6 +55,22 @@ test('the beginning of a large body that is given up is given back', async () =>
   assert.ok(memory.take(memoryBytes));
   assert.equal(memory.take(1), false);
 });
+
+for (const framing of ['declared', 'chunked'] as const) {
+  test(`a ${framing} body of 64 KB is held, to be sent again where it must be, and one of a byte more is not`, async () => {
+    for (const [length, kind] of [
+      [64 * 1024, 'bytes'],
+      [64 * 1024 + 1, 'stream'],
+    ] as const) {
+      const arriving = { chunks: chunksOf(Buffer.alloc(length), 1000), stop: () => undefined };
+      const contentLength = framing === 'declared' ? length : undefined;
+      const order = { contentLength, sizeMax: length, memory: new BodyMemory(memoryBytes) };
+      const body = await readAny(arriving, order);
+      assert.equal(body.kind, kind);
+      await body.release();
+    }
+  });
+}
 
 test('the rest of a body for which there is no memory is left to whoever refuses it', async () => {
   const memory = new BodyMemory(3 * size);
