@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { readArriving } from '../../../src/bodies/arriving-body.ts';
 import { Refusal } from '../../../src/refusals.ts';
 import { breakBody } from '../../../src/wire/broken-body.ts';
+import { fakeTimers } from '../../helpers/fake-timers.ts';
 
 function arrive({ timeoutMs = 60_000, bytesPerSecondMin = 0, rateWindowMs = 100 } = {}) {
   const req = new IncomingMessage(new Socket());
@@ -24,6 +25,20 @@ async function collect(chunks: AsyncIterable<Buffer>): Promise<string> {
   const parts: Buffer[] = [];
   for await (const chunk of chunks) parts.push(chunk);
   return Buffer.concat(parts).toString();
+}
+
+/** A clock that moves when the function returned is called, and lets happen what follows. */
+function clockOf(t: TestContext): (ms: number) => Promise<void> {
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  const passTimers = fakeTimers(t);
+  return async (ms) => {
+    await turn();
+    now += ms;
+    passTimers(ms);
+    await turn();
+    await turn();
+  };
 }
 
 const refusedWith = (code: string) => (error: unknown) => error instanceof Refusal && error.code === code;
@@ -63,6 +78,36 @@ test('a client that sends too little while it is waited for is refused', async (
   const all = collect(body.chunks);
   req.push('x'.repeat(10));
   await assert.rejects(all, refusedWith('upload_too_slow'));
+});
+
+test('a client that keeps to the rate is read window after window, and one that sends a byte less is refused', async (t) => {
+  const pass = clockOf(t);
+  const { req, body } = arrive({ bytesPerSecondMin: 1000, rateWindowMs: 100 });
+  const all = collect(body.chunks);
+  for (let window = 0; window < 5; window += 1) {
+    req.push('x'.repeat(100));
+    await pass(50);
+    await pass(50);
+  }
+  req.push('x'.repeat(99));
+  void pass(100);
+  await assert.rejects(all, refusedWith('upload_too_slow'));
+});
+
+test('of all the time only that counts in which the client is waited for, once', async (t) => {
+  const pass = clockOf(t);
+  const { req, body } = arrive({ timeoutMs: 100, rateWindowMs: 30 });
+  for (const waitMs of [0, 50, 49]) {
+    const next = body.chunks.next();
+    await pass(waitMs);
+    req.push('x');
+    assert.equal((await next).value?.toString(), 'x');
+    // The taker's own.
+    await pass(1000);
+  }
+  const last = body.chunks.next();
+  void pass(1);
+  await assert.rejects(last, { code: 'upload_too_slow', message: /within 0.1 s/ });
 });
 
 test('what a client sent at first does not count for later', async () => {
