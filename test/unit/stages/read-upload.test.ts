@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { BareFileRule } from '../../../src/config/upload-rule.ts';
+import { fieldsBytesMax } from '../../../src/config/held-bytes.ts';
+import type { BareFileRule, FormRule } from '../../../src/config/upload-rule.ts';
 import type { Head } from '../../../src/stages/check-request.ts';
-import { readUpload } from '../../../src/stages/read-upload.ts';
+import { heldBytesMax, readUpload } from '../../../src/stages/read-upload.ts';
 import { createSpoolRoom } from '../../../src/uploads/spool.ts';
 import { chunksOf } from '../../helpers/form-body.ts';
 import { samples } from '../../helpers/sample-files.ts';
@@ -27,3 +28,21 @@ for (const forward of ['whole', 'stream'] as const) {
     assert.equal(spools.memoryBytes(), 0);
   });
 }
+
+test('of an upload its text fields alone are held in memory, and they are no more than all of it', () => {
+  const file: BareFileRule = { kind: 'file', sizeMax: 1e7, sizeMin: 1, types: undefined, forward: 'whole' };
+  const form: FormRule = {
+    kind: 'form',
+    sizeMax: 1e7,
+    files: new Map(),
+    fields: { countMax: 2, sizeMax: 100, names: undefined, check: undefined, kinds: new Map() },
+    others: 'allow',
+    forward: 'whole',
+  };
+  assert.equal(heldBytesMax(file, 1e7), 0);
+  for (const contentLength of [1e7, undefined]) {
+    assert.equal(heldBytesMax(form, contentLength), fieldsBytesMax(2, 100));
+  }
+  assert.equal(heldBytesMax(form, 500), 500);
+  assert.equal(heldBytesMax({ ...form, sizeMax: 400 }, undefined), 400);
+});
