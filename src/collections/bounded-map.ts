@@ -32,7 +32,6 @@ export class BoundedMap<Key, Value> {
 
   clear(): void {
     this.#entries.clear();
-    this.#oldest = undefined;
   }
 
   /** All keys that the iterator has passed are gone, so what it finds next is the oldest. */
