@@ -82,6 +82,7 @@ export function endOfString(text: string, at: number): number {
   return end + 1;
 }
 
+/** With the blanks behind it, which JSON.parse passes over. */
 function endOfWord(text: string, at: number): number {
   let end = at;
   while (end < text.length && !wordEnds.includes(text.charAt(end))) end += 1;
@@ -94,7 +95,7 @@ function skipBlanks(text: string, at: number): number {
   return next;
 }
 
-const wordEnds = ',]} \t\r\n';
+const wordEnds = ',]}';
 export const space = 0x20;
 export const quote = 0x22;
 export const comma = 0x2c;

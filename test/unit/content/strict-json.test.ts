@@ -233,6 +233,10 @@ describe('parseStrictJson', () => {
     });
   });
 
+  it('takes a blank in a list or an object for no value', () => {
+    assert.equal(problemOf('[ [ ] ,\t{\n} ]', { valuesMax: 3 }), undefined);
+  });
+
   it('makes none of the values of a body that has too many', () => {
     for (const one of ['[]', '{}', '[ ]', '0', '""', '{"a":{}}', '[[[]]]', '"[,]"']) {
       const body = Buffer.from(`[${`${one},`.repeat(500_000)}0]`);
