@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { FileTypeParser } from 'file-type';
 import { Refusal } from '../../../src/refusals.ts';
 import { FileTypeCheck } from '../../../src/uploads/check-file-type.ts';
 import { id3Tag, samples, wav } from '../../helpers/sample-files.ts';
@@ -449,4 +450,21 @@ it('a type that cannot be told in time is no word against the file', async (t) =
   late.write(samples.wav);
   late.end();
   await assert.rejects(late.decide(), { code: 'spool_full' });
+});
+
+const aWave = { fileName: 'a.wav', type: 'audio/wav', allowed: 'audio/wav' };
+
+it('a type that is read for ever is given up', async (t) => {
+  const given = new AbortController();
+  t.mock.method(AbortSignal, 'timeout', () => given.signal);
+  t.mock.method(FileTypeParser.prototype, 'fromBuffer', () => {
+    setImmediate(() => given.abort());
+    return new Promise(() => {});
+  });
+  await assert.rejects(check(samples.wav, aWave), { code: 'spool_full' });
+});
+
+it('a fault in what reads types is no signature', async (t) => {
+  t.mock.method(FileTypeParser.prototype, 'fromBuffer', () => Promise.reject(new Error('a fault')));
+  await assert.rejects(check(samples.wav, aWave), isUnsupported);
 });
