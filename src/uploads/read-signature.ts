@@ -81,7 +81,7 @@ const byteOrderMark = Buffer.from('\ufeff');
 function behindPrefixes(sample: Buffer): Buffer {
   let rest = sample;
   for (;;) {
-    const size = rest.indexOf(byteOrderMark) === 0 ? byteOrderMark.length : tagBytes(rest);
+    const size = rest.subarray(0, 3).equals(byteOrderMark) ? 3 : tagBytes(rest);
     if (size === 0) return rest;
     rest = rest.subarray(size);
   }
