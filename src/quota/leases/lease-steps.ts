@@ -6,8 +6,11 @@ import { Outbox, repeatableForEver } from '../outbox.ts';
 import type { Lease } from './lease.ts';
 import { Owed } from './owed.ts';
 
-/** The ledger remembers a step for at least ten seconds. Units given back twice would be overspent, so less is used. */
-const idsLiveMs = 9000;
+/**
+ * SQLite remembers a step for ten minutes, and Redis takes no units back twice even of one that it has forgotten. Units given back
+ * twice would be overspent, so less is used.
+ */
+const idsLiveMs = 540_000;
 
 /** Above this many, leases that hold nothing are dropped: all they know is a pace, and the second draw tells it again. */
 export const manyLeases = 5000;

@@ -329,7 +329,7 @@ for (const [name, spends, dropped] of [
   ['units that may have come back are not sent again', 0, 1],
   ['a charge that may have been made is made again', 5, 0],
 ] as const) {
-  test(`${name} after nine seconds, when the store may soon have forgotten the step`, async () => {
+  test(`${name} after nine minutes, when the store may soon have forgotten the step`, async () => {
     const scene = createQuotaScene();
     const leases = new Leases(scene.options);
     const hold = await take(leases, plan, 3);
@@ -338,13 +338,35 @@ for (const [name, spends, dropped] of [
     await runReady();
     scene.weather.loses = false;
     scene.weather.refuses = true;
-    await scene.clock.pass(9500);
+    await scene.clock.pass(9.5 * 60_000);
     scene.weather.refuses = false;
     await scene.clock.pass(1000);
     assert.deepEqual([leases.counts.waitingSteps, leases.counts.droppedSteps], [0, dropped]);
     assert.equal(scene.ledger.used('ada', 'month', may), spends);
   });
 }
+
+test('units that may have come back, and have not, do so after an outage of minutes', async () => {
+  const scene = createQuotaScene();
+  let isAway = false;
+  const ledger: Ledger = {
+    ...scene.ledger,
+    giveBack: (order) =>
+      isAway
+        ? Promise.reject(new StoreUnavailable('cut off', { mayHaveHappened: true }))
+        : scene.ledger.giveBack(order),
+  };
+  const leases = new Leases({ ...scene.options, ledger });
+  const hold = await take(leases, plan, 3);
+  isAway = true;
+  leases.settle(hold, 0);
+  await scene.clock.pass(8 * 60_000);
+  assert.equal(scene.ledger.used('ada', 'month', may), 3);
+  isAway = false;
+  await scene.clock.pass(1000);
+  assert.equal(scene.ledger.used('ada', 'month', may), 0);
+  assert.deepEqual([leases.counts.waitingSteps, leases.counts.droppedSteps], [0, 0]);
+});
 
 for (const [name, spends] of [
   ['comes back', 0],
