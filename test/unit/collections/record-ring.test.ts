@@ -7,8 +7,14 @@ import { RecordRing } from '../../../src/collections/record-ring.ts';
 const headBytes = 36;
 const bounds = { recordsMax: 4, bytesMax: 300 };
 
-/** Digests of which many want the same place in the table: its eight slots are chosen by the first byte. */
-const digests = ['00', '01', '08', '10', '07', '0f', 'ff'].map((start) => start.padEnd(64, 'a'));
+/**
+ * Digests of which many want the same place in the table: its eight slots are chosen by the first byte. The last is the first but for
+ * one bit: a key must never be taken for one that begins alike.
+ */
+const digests = [
+  ...['00', '01', '08', '10', '07', '0f', 'ff'].map((start) => start.padEnd(64, 'a')),
+  `${'00'.padEnd(63, 'a')}b`,
+];
 const digest = constantFrom(...digests);
 const text = oneof(
   { weight: 8, arbitrary: string({ unit: 'grapheme', maxLength: 30 }) },
