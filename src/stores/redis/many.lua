@@ -26,9 +26,6 @@ for caller = 1, #ARGV do
     end
   end
   -- A nil would end the list.
-  if answer == nil then
-    answer = false
-  end
-  answers[caller] = answer
+  answers[caller] = answer or false
 end
 return answers
