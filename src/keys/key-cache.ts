@@ -53,13 +53,6 @@ export function createKeyCache(): KeyCache {
     return asOf < changes && asOf < (changed.get(found.id) ?? 0);
   }
 
-  function getKnown(digest: string): KeptKey | undefined {
-    const entry = known.get(digest);
-    if (entry === undefined || !isOutdated(entry)) return entry;
-    known.delete(digest);
-    return undefined;
-  }
-
   function sweep(): void {
     known.deleteKeys(changed);
     changed.clear();
@@ -71,8 +64,8 @@ export function createKeyCache(): KeyCache {
       return changes;
     },
     get(digest) {
-      const entry = getKnown(digest);
-      if (entry !== undefined) {
+      const entry = known.get(digest);
+      if (entry !== undefined && !isOutdated(entry)) {
         return { found: entry.found, readAt: entry.readAt, isFresh: entry.asOf >= doubtedAt };
       }
       const readAt = unknown.get(digest);
