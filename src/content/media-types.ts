@@ -8,10 +8,15 @@ export function canonicalType(type: string): string {
 }
 
 /** Whether a canonical type fits the pattern (`audio/wav`, `audio/*`, `*`+`/*`). */
-export function matchesType(type: string, pattern: string): boolean {
+function matchesType(type: string, pattern: string): boolean {
   if (pattern === '*/*') return true;
   if (pattern.endsWith('/*')) return type.startsWith(pattern.slice(0, -1).toLowerCase());
   return type === canonicalType(pattern);
+}
+
+/** Whether a canonical type fits one of the patterns. */
+export function matchesAny(type: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => matchesType(type, pattern));
 }
 
 /** The canonical types a declared type may mean; undefined when it says nothing about the content. */

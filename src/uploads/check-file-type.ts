@@ -1,5 +1,5 @@
 import { listed } from '../config/wording.ts';
-import { isTextType, matchesType, typesOfDeclared, typesOfExtension } from '../content/media-types.ts';
+import { isTextType, matchesAny, typesOfDeclared, typesOfExtension } from '../content/media-types.ts';
 import type { Refusal } from '../refusals.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
 import { readExtension } from './check-file-name.ts';
@@ -69,7 +69,7 @@ export class FileTypeCheck {
     const claimed = claims.map(({ types }) => types);
     // A type that nothing speaks for is none of them.
     const agreed = [...claimed.flat(), ...(signature ?? [])].filter(
-      (type) => isAmong(this.#allowed, type) && claimed.every((types) => types.includes(type)),
+      (type) => matchesAny(type, this.#allowed) && claimed.every((types) => types.includes(type)),
     );
     if (agreed.some((each) => !isTextType(each) && isProven(each, signature, provable))) {
       this.#state = 'signature';
@@ -115,13 +115,11 @@ function readClaims({ type, fileName }: FileClaims): readonly Claim[] {
 
 /** Whether each claim alone is of an allowed type, but not all together: the allowed types would only repeat what was sent. */
 function areApart(claims: readonly Claim[], allowed: readonly string[]): boolean {
-  const [first = [], ...others] = claims.map(({ types }) => types.filter((type) => isAmong(allowed, type)));
+  const [first = [], ...others] = claims.map(({ types }) =>
+    types.filter((type) => matchesAny(type, allowed)),
+  );
   const eachIsAllowed = [first, ...others].every(({ length }) => length > 0);
   return eachIsAllowed && !first.some((type) => others.every((types) => types.includes(type)));
-}
-
-function isAmong(allowed: readonly string[], type: string): boolean {
-  return allowed.some((pattern) => matchesType(type, pattern));
 }
 
 /** A type without a known signature is taken on its claims, unless the content shows another type. */

@@ -1,7 +1,7 @@
 import { isObject } from '../../content/is-object.ts';
 import {
   hasExtension,
-  matchesType,
+  matchesAny,
   typesOfDeclared,
   typesOfExtension,
   typesWithExtension,
@@ -72,7 +72,7 @@ export const extensionsFitTypes: Rule = ({ config }, report) => {
       continue;
     for (const [at, extension] of extensions.entries()) {
       const meant = typesOfExtension(extension);
-      if (meant.some((type) => types.some((pattern) => matchesType(type, pattern)))) continue;
+      if (meant.some((type) => matchesAny(type, types))) continue;
       const type = report.isHidden(extensions, String(at)) ? 'its type' : meant.join(' or ');
       const why =
         meant.length === 0
