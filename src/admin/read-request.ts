@@ -7,7 +7,7 @@ import type { ImportForm } from '../keys/imports/split-records.ts';
 import { keyBytesMax, keyJsonBounds } from '../keys/key-limits.ts';
 import { invalidField } from '../keys/key-problem.ts';
 import type { RequestMark } from '../stores/key-store.ts';
-import { CollectedBytes } from '../wire/collected-bytes.ts';
+import { collectAll } from '../wire/collected-bytes.ts';
 import { AdminProblem } from './problem.ts';
 
 /** What an import may be, and how its lines are read. */
@@ -147,12 +147,7 @@ async function readBytes(req: IncomingMessage, res: ServerResponse): Promise<Buf
   const timer = giveUpLater(req);
   try {
     acceptBody(req, res);
-    const body = new CollectedBytes(keyBytesMax);
-    for await (const chunk of req.iterator({ destroyOnReturn: false })) {
-      body.add(chunk as Buffer);
-      if (body.length > keyBytesMax) throw tooLarge;
-    }
-    return body.take();
+    return await collectAll(req.iterator({ destroyOnReturn: false }), keyBytesMax, () => tooLarge);
   } finally {
     clearTimeout(timer);
   }

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import { invalidField } from '../keys/key-problem.ts';
-import { CollectedBytes } from '../wire/collected-bytes.ts';
+import { collectAll } from '../wire/collected-bytes.ts';
 import { endedBy, exitCodes } from './exit-codes.ts';
 
 /** Where a command reads from and writes to: the process. */
@@ -51,7 +51,7 @@ async function ask(question: string, { stdin, stderr }: Terminal): Promise<strin
  */
 export async function readSecret({ stdin, stderr }: Terminal, bytesMax: number): Promise<string | undefined> {
   // Read as text it would lose a byte order mark, with which no key is found.
-  if (!stdin.isTTY) return (await allOf(stdin, bytesMax)).toString().replace(/\r?\n$/, '');
+  if (!stdin.isTTY) return (await collectAll(stdin, bytesMax, moreThanAKey)).toString().replace(/\r?\n$/, '');
   // Before the question: what is typed at once would be shown, and Ctrl-C would not be ours.
   stdin.setRawMode(true);
   stderr.write('Key (it is not shown): ');
@@ -71,12 +71,6 @@ export async function readSecret({ stdin, stderr }: Terminal, bytesMax: number):
   }
 }
 
-async function allOf(stdin: AsyncIterable<Buffer>, bytesMax: number): Promise<Buffer> {
-  const read = new CollectedBytes(bytesMax);
-  for await (const chunk of stdin) {
-    read.add(chunk);
-    if (read.length > bytesMax)
-      throw invalidField('', 'standard input holds more than a key: it would not fit the head of a request');
-  }
-  return read.take();
+function moreThanAKey(): Error {
+  return invalidField('', 'standard input holds more than a key: it would not fit the head of a request');
 }

@@ -63,4 +63,18 @@ export class CollectedBytes {
   }
 }
 
+/** All bytes of a stream. Throws what `tooMany` makes as soon as there are more than so many. */
+export async function collectAll(
+  chunks: AsyncIterable<Buffer>,
+  bytesMax: number,
+  tooMany: () => Error,
+): Promise<Buffer> {
+  const collected = new CollectedBytes(bytesMax);
+  for await (const chunk of chunks) {
+    collected.add(chunk);
+    if (collected.length > bytesMax) throw tooMany();
+  }
+  return collected.take();
+}
+
 const nothing = Buffer.alloc(0);
