@@ -91,6 +91,16 @@ const comparisons: readonly Comparison[] = [
     against: [['missing-key', 'constant']],
   },
   {
+    title: '1,000,000 keys, 1,000 of them called, against 1,000',
+    must: 0.95,
+    aim: 1,
+    unit: '×',
+    more: true,
+    figure: 'requestsPerSecond',
+    of: ['keys-known', 'gatehouse stored keys'],
+    against: [['keys-1000', 'gatehouse stored keys']],
+  },
+  {
     title: '1,000,000 keys against 1,000',
     must: 0.95,
     aim: 1,

@@ -14,13 +14,15 @@ export interface Scenario {
   readonly quick?: readonly string[];
   /** A process of its own for each round: processes of the same code differ by a third. */
   readonly startsAnew?: true;
+  /** How many keys the gateway and the peers know, if it is not as many as are called. */
+  readonly keysKnown?: number;
   /** Load relative to the peak that the gateway showed in the scenario `name-64`. */
   readonly partOfPeak?: number;
 }
 
 /** How many keys the gateway and the peers know. */
-export function keysOf({ load }: Scenario): number {
-  return load.keysAtRandom ?? 1000;
+export function keysOf({ keysKnown, load }: Scenario): number {
+  return keysKnown ?? load.keysAtRandom ?? 1000;
 }
 
 const folder = '/v1/voice-gender-recognition/api';
@@ -146,6 +148,13 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'keys-1000',
     title: '1,000 keys called at random, 64 connections',
+    load: { ...full(64, name), keysAtRandom: 1000 },
+    subjects: [...peers, 'gatehouse stored keys', 'gatehouse sqlite stored keys'],
+  },
+  {
+    name: 'keys-known',
+    title: '1,000,000 keys, 1,000 of them called at random, 64 connections',
+    keysKnown: 1_000_000,
     load: { ...full(64, name), keysAtRandom: 1000 },
     subjects: [...peers, 'gatehouse stored keys', 'gatehouse sqlite stored keys'],
   },
