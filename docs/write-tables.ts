@@ -9,8 +9,8 @@ type Part = Readonly<Record<string, unknown>>;
 
 /** The tables that are made from the code, by the page and the name of the place in it where they stand. */
 const pages: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
-  'README.md': { metrics: metricsTable },
   'docs/admin-api.md': { operations: operationsTable },
+  'docs/metrics.md': { metrics: metricsTable },
   'docs/options.md': { options: optionsTable },
 };
 

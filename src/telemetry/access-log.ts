@@ -55,7 +55,7 @@ function writeLine(line: object, message: string, level: number, time: string): 
   return `{"level":"${pino.levels.labels[level]}"${time},${fields},"msg":"${message}"}\n`;
 }
 
-/** What the log says about a request, besides what pino adds. The README has a table of it. */
+/** What the log says about a request, besides what pino adds. docs/log.md has a table of it. */
 export function accessLine(req: IncomingMessage, res: ServerResponse, withhold: Withhold): object {
   const visit = req.visit;
   const agent = req.headers['user-agent'];

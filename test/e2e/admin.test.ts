@@ -138,8 +138,8 @@ test('metrics tell what happened, and no client can make a series', async (t) =>
   ]) {
     assert.match(text, row);
   }
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-  const told = [...readme.matchAll(/^\| `(gatehouse_\w+)` /gm)].map(([, name]) => name);
+  const page = readFileSync(new URL('../../docs/metrics.md', import.meta.url), 'utf8');
+  const told = [...page.matchAll(/^\| `(gatehouse_\w+)` /gm)].map(([, name]) => name);
   assert.ok(told.length > 20);
   assert.deepEqual(
     told.filter((name) => !text.includes(`# TYPE ${name} `)),

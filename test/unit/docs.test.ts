@@ -65,20 +65,20 @@ test('the picture of the journey has the statuses of each stage', () => {
   );
 });
 
-test('operations.md has a section for every refusal, and for no other', () => {
-  const told = [...read('docs/operations.md').matchAll(/^### (\w+)$/gm)].map(([, code]) => code);
+test('refusals.md has a section for every refusal, and for no other', () => {
+  const told = [...read('docs/refusals.md').matchAll(/^### (\w+)$/gm)].map(([, code]) => code);
   assert.deepEqual(told, refusalCodes);
 });
 
-test('operations.md has every refusal of the admin API with its status, and no other', () => {
-  const told = rowsOf('code', read('docs/operations.md')).map(([code, status]) => [
+test('admin-api.md has every refusal of the admin API with its status, and no other', () => {
+  const told = rowsOf('code', read('docs/admin-api.md')).map(([code, status]) => [
     bare(code),
     Number(status),
   ]);
   assert.deepEqual(told, Object.entries(problemStatuses));
 });
 
-test('the README has every field of the log line, and no other', () => {
+test('log.md has every field of the log line, and no other', () => {
   const req = {
     method: 'GET',
     headers: {},
@@ -88,23 +88,22 @@ test('the README has every field of the log line, and no other', () => {
   const byPino = { before: ['level', 'time'], after: ['msg'] };
   const real = [...byPino.before, ...Object.keys(line), ...byPino.after];
   assert.deepEqual(
-    rowsOf('field').map(([field]) => bare(field)),
+    rowsOf('field', read('docs/log.md')).map(([field]) => bare(field)),
     real,
   );
 });
 
 test('the line that the README shows has known fields only', () => {
   const shown = JSON.parse(/```json\n(.*)\n```/.exec(readme)?.[1] ?? '') as object;
-  const fields = rowsOf('field').map(([field]) => bare(field));
+  const fields = rowsOf('field', read('docs/log.md')).map(([field]) => bare(field));
   assert.deepEqual(
     Object.keys(shown).filter((field) => !fields.includes(field)),
     [],
   );
 });
 
-test('the lines that operations.md says are logged are logged', () => {
-  const [, table = ''] =
-    /## Lines that belong to no request\n([^]*?)\n## /.exec(read('docs/operations.md')) ?? [];
+test('the lines that log.md says are logged are logged', () => {
+  const [, table = ''] = /## Lines that belong to no request\n([^]*?)\n## /.exec(read('docs/log.md')) ?? [];
   const told = [...table.matchAll(/^\| (`.*?`) \|/gm)].flatMap(
     ([, lines = '']) => lines.match(/(?<=`)[a-z][^`]*(?=`)/g) ?? [],
   );
@@ -117,8 +116,8 @@ test('the lines that operations.md says are logged are logged', () => {
   assert.deepEqual(missing, []);
 });
 
-test('operations.md says what to do about every reason for which Redis is away', () => {
-  const told = rowsOf('reason', read('docs/operations.md'))
+test('stores.md says what to do about every reason for which Redis is away', () => {
+  const told = rowsOf('reason', read('docs/stores.md'))
     .map(([reasons]) => reasons)
     .join();
   const entries = read('src/stores/redis/failures.ts').matchAll(
@@ -133,9 +132,11 @@ test('operations.md says what to do about every reason for which Redis is away',
   );
 });
 
-test('operations.md names only metrics that exist', () => {
-  const real = rowsOf('metric').map(([name]) => bare(name));
-  const told = read('docs/operations.md').match(/gatehouse_\w+/g) ?? [];
+test('the documents name only metrics that exist', () => {
+  const real = rowsOf('metric', read('docs/metrics.md')).map(([name]) => bare(name));
+  const pages = tracked.filter((path) => /^(?:README|CHANGELOG|docs\/[\w-]+)\.md$/.test(path));
+  const told = pages.flatMap((page) => read(page).match(/gatehouse_\w+/g) ?? []);
+  assert.ok(pages.includes('docs/operations.md') && told.length > 50);
   assert.deepEqual(
     told.filter((name) => !real.includes(name.replace(/(?<=_seconds)_(?:bucket|sum|count)$/, ''))),
     [],
@@ -149,7 +150,9 @@ test('the alert rules in operations.md ask for labels and metrics that exist', (
   assert.ok(rules.length > 5);
   // Those that Prometheus gives, and that of a histogram.
   const given = ['job', 'instance', 'le'];
-  const labelsOf = new Map(rowsOf('metric').map(([name, , labels]) => [bare(name), codesIn(labels)]));
+  const labelsOf = new Map(
+    rowsOf('metric', read('docs/metrics.md')).map(([name, , labels]) => [bare(name), codesIn(labels)]),
+  );
   for (const { alert, expr } of rules) {
     const metrics = [...expr.matchAll(/gatehouse_[a-z_]+?(?=(?:_bucket)?\W)/g)].map(([name]) => name);
     assert.ok(metrics.length > 0 || /^(?:up|process_open_fds)\{/.test(expr), alert);
@@ -224,12 +227,10 @@ test('the commands that the README shows for keys work one after the other', asy
   }
 });
 
-test('the documents say how long the audit log is', () => {
+test('keys.md says how long the audit log is', () => {
   const [days, entries] = [auditKeptMs / 86_400_000, auditEntriesMax.toLocaleString('en')];
-  for (const page of ['docs/keys.md', 'docs/operations.md']) {
-    const text = read(page).replaceAll(/\s+/g, ' ');
-    assert.ok(text.includes(`for ${days} days`) && text.includes(`newest ${entries} entries`), page);
-  }
+  const text = read('docs/keys.md').replaceAll(/\s+/g, ' ');
+  assert.ok(text.includes(`for ${days} days`) && text.includes(`newest ${entries} entries`));
 });
 
 test('the README has every exit code, and no other', () => {
