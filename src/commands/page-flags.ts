@@ -5,7 +5,7 @@ export function withPages(command: Command): Command {
   return command
     .option('--limit <number>', 'how many at most', wholeNumber, 50)
     .option('--all', 'all of them')
-    .option('--cursor <cursor>', 'go on where a list ended')
+    .option('--cursor <cursor>', 'continue where a list ended')
     .option('--json', 'print one JSON object per line');
 }
 

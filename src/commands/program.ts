@@ -11,7 +11,7 @@ import { run } from './run.ts';
 import { nextStop } from './stop-signals.ts';
 import { withholdWords } from './withhold-words.ts';
 
-const help = 'add --help for what is understood';
+const help = 'see --help';
 const helpOnFile = `(--config FILE names the file; ${help})`;
 
 const completionHelp = `
@@ -67,7 +67,7 @@ export async function runCommand(): Promise<void> {
   });
 
   // Set last, because commands take over what stands here when they are added.
-  program.showHelpAfterError(`(options stand behind the command; ${help})`);
+  program.showHelpAfterError(`(options go after the command; ${help})`);
   try {
     await program.parseAsync(mendHelp(process.argv, program));
   } catch (error) {
@@ -105,7 +105,7 @@ function mendHelp(argv: readonly string[], { commands }: Command): readonly stri
 function addCompletion(program: Command): void {
   program
     .command('completion')
-    .description('print the completions of a shell')
+    .description('print completions for a shell')
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
     .addHelpText('after', completionHelp)
     .action(async (shell: Shell) => {

@@ -349,7 +349,7 @@ test('the command line leads a key through its life, and shows each secret once'
   assert.equal(await call(gateway, secrets[0]!), 200);
 
   const rotated = await keysHere(['rotate', 'k1', '--overlap', '24h']);
-  assert.match(rotated.stderr, /The secrets before it work until \d{4}-.* at the latest\./);
+  assert.match(rotated.stderr, /Its earlier secrets work until \d{4}-.* at the latest\./);
   secrets.push(rotated.stdout.trim());
   for (const secret of secrets) assert.equal(await call(gateway, secret), 200);
 

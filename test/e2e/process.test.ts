@@ -235,7 +235,7 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
     { args: ['check', 'x'], stderr: /\n\(--config FILE names the file; / },
     {
       args: ['--config', 'x', 'check'],
-      stderr: /unknown option '--config'\n\(options stand behind the command; /,
+      stderr: /unknown option '--config'\n\(options go after the command; see --help\)/,
     },
     { args: ['keys', 'lst'], stderr: /unknown command 'lst'.*Did you mean list\?/s },
     { args: ['usage', 'other'], stderr: /unknown command 'other'$/m },

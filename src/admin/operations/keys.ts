@@ -19,7 +19,7 @@ export const keyOperations: readonly Operation[] = [
     query: {
       plan: { description: 'Only those of this plan.', type: 'string', maxLength: 200 },
       owner: { description: 'Only those of this owner.', type: 'string', maxLength: 200 },
-      name: { description: 'Only those whose name begins so.', type: 'string', maxLength: 200 },
+      name: { description: 'Only those whose name begins with this.', type: 'string', maxLength: 200 },
       label: {
         description:
           '`name` or `name=value`: only those with this label, or with all of them if it is repeated.',
@@ -28,7 +28,7 @@ export const keyOperations: readonly Operation[] = [
         items: { type: 'string', maxLength: 300 },
       },
       enabled: { description: 'Only those that are, or are not, enabled.', type: 'boolean' },
-      revoked: { description: 'true: those that were revoked, and only them.', type: 'boolean' },
+      revoked: { description: 'true: only those that were revoked.', type: 'boolean' },
       ...pageQuery,
     },
     answers: [{ status: 200, description: 'A page of keys.', schema: 'KeyPage' }],
@@ -100,7 +100,7 @@ export const keyOperations: readonly Operation[] = [
     role: 'write',
     summary: 'give a key a new secret, and tell it once',
     description:
-      'The secrets before it work for the `overlap` longer, which is at most 90 days, but none for longer than an earlier rotation left it. Usage belongs to the key and stays. With an `Idempotency-Key` a repeat makes no second secret, as long as fewer than seven other such rotations came between, and answers without it.',
+      'Earlier secrets go on working for the `overlap`, which is at most 90 days, but none for longer than an earlier rotation left it. Usage belongs to the key and stays. With an `Idempotency-Key` a repeat makes no second secret, as long as fewer than seven other such rotations came between, and answers without it.',
     body: {
       kind: 'values',
       schema: 'Rotation',

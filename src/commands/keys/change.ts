@@ -55,8 +55,8 @@ export async function rotateKey(
     const fresh = await open.book.rotate(id, { overlapMs }, open.by);
     const others =
       fresh.othersUntil === null
-        ? 'No other secret of it works any more.'
-        : `The secrets before it work until ${moment(fresh.othersUntil)} at the latest.`;
+        ? 'Its earlier secrets no longer work.'
+        : `Its earlier secrets work until ${moment(fresh.othersUntil)} at the latest.`;
     showSecret(fresh, options, { terminal: open.terminal, news: `Key ${id} has a new secret. ${others}` });
     return exitCodes.ok;
   });

@@ -51,7 +51,7 @@ function addChanges(add: Add): void {
     .action((id: string, options) => run(import('./change.ts'), ({ updateKey }) => updateKey(id, options)));
 
   add('rotate <id>', 'give a key a new secret; its usage stays', [
-    'rotate key_01 --overlap 24h     # the old secret works for a day more',
+    'rotate key_01 --overlap 24h     # the old secret works for another day',
     'rotate key_01 --now             # the old secret is exposed: end it',
   ])
     .option('--overlap <duration>', 'how long the old secret goes on working, such as 30m, 24h or 7d')
@@ -92,11 +92,11 @@ function addReads(add: Add): void {
   )
     .option('--plan <plan>', 'only those of this plan')
     .option('--owner <owner>', 'only those of this owner')
-    .option('--name <text>', 'only those whose name begins so')
+    .option('--name <text>', 'only those whose name begins with this')
     .option('--label <name[=value]>', 'only those with this label; with all of them if repeated', collect)
     .addOption(new Option('--enabled', 'only those that are enabled').conflicts('disabled'))
     .option('--disabled', 'only those that are disabled')
-    .option('--revoked', 'those that were revoked, and only them')
+    .option('--revoked', 'only those that were revoked')
     .option('-q, --quiet', 'print ids only')
     .action((options) => run(import('./read.ts'), ({ listKeys }) => listKeys(options)));
 
@@ -127,14 +127,10 @@ function addReads(add: Add): void {
 
 /** What takes keys from one store to another. */
 function addMoves(add: Add): void {
-  add(
-    'export',
-    'print all keys but revoked ones as JSON lines, hashed, as import takes them into another store',
-    [
-      'export > keys.jsonl     # a hash of a weak secret can be guessed: keep the file as you keep secrets',
-      'export --config old.yaml | gatehouse keys import - --config new.yaml',
-    ],
-  ).action((options) => run(import('./export.ts'), ({ exportKeys }) => exportKeys(options)));
+  add('export', 'print all keys except revoked ones as JSON lines, hashed, for import into another store', [
+    'export > keys.jsonl     # a hash of a weak secret can be guessed: keep the file as you keep secrets',
+    'export --config old.yaml | gatehouse keys import - --config new.yaml',
+  ]).action((options) => run(import('./export.ts'), ({ exportKeys }) => exportKeys(options)));
 
   add('import <file>', 'take over keys from CSV or JSON lines, plain or hashed; - reads standard input', [
     'import keys.csv --plan free',

@@ -285,7 +285,7 @@ test('a change of a key is made, and told in the form that was asked for, or not
   const unknown = await run('revoke', 'k2');
   assert.deepEqual([unknown.code, unknown.stderr], [1, 'gatehouse: there is no such key\n']);
   const rotated = await run('rotate', 'k1', '--now', '--yes');
-  assert.match(rotated.stderr, /^Key k1 has a new secret\. No other secret of it works any more\.\n/);
+  assert.match(rotated.stderr, /^Key k1 has a new secret\. Its earlier secrets no longer work\.\n/);
   const verify = ['keys', 'verify', '--quiet', '--config', file];
   for (const [secret, code] of [
     [rotated.stdout, 0],
