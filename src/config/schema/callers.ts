@@ -22,14 +22,14 @@ export const auth = {
     },
     cacheFor: {
       description:
-        'How long a looked-up key may be served without asking the store. Changes are told within a second; this bounds how long a revoked key could live on should that fail. 0s asks every time. Ignored for keys in this file.',
+        'How long a looked-up key may be served without asking the store. Changes arrive within a second anyway; this bounds how long a revoked key lives on should that fail. 0s asks every time. Keys in this file need no store.',
       type: 'string',
       format: 'duration-or-zero',
       default: '60s',
     },
     graceOnOutage: {
       description:
-        'While the store is down: how long a key that it vouched for keeps working, which is never less than cacheFor. Each process knows only the keys that it has looked up itself. With 0s for both every such key is refused with 500 at once. Keys in this file need no store.',
+        'While the store is down: how long a key that it vouched for keeps working, never less than cacheFor. Each process knows only the keys it has looked up itself. With 0s for both every such key is refused with 500 at once.',
       type: 'string',
       format: 'duration-or-zero',
       default: '15m',

@@ -64,7 +64,7 @@ export const limits = {
     },
     stalledReader: {
       description:
-        'How long a client may be seen to take nothing of an answer that waits for it before it is cut. Linux shows it in steps of up to 1.4MB.',
+        'How long a client may take nothing of an answer that waits for it before it is cut. Linux shows what it takes in steps of up to 1.4MB.',
       type: 'string',
       format: 'duration',
       default: '60s',

@@ -24,7 +24,7 @@ export const admin = {
     },
     token: {
       description:
-        'Bearer token of the second listener, at least 16 characters: one of the role write, called admin in the audit log. Empty means none. Without any token, which only a loopback address allows, the admin API is off. Take it from the environment or a file.',
+        'Bearer token of the second listener, at least 16 characters, with the role write; the audit log calls it admin. Take it from the environment or a file. Empty means none. Without any token, which only a loopback address allows, the admin API is off.',
       type: 'string',
       format: 'visible',
       writeOnly: true,

@@ -108,14 +108,14 @@ export const plans = {
       concurrency,
       charge: {
         description:
-          'What counts: forwarded is every request sent to the upstream, answered those it answered below 500, success those below 400. Refusals are not charged, except that forwarded charges what had already left for the upstream.',
+          'What counts: forwarded is every request sent to the upstream, answered those it answered below 500, success those below 400. Only forwarded charges a refusal, if something had already left for the upstream.',
         type: 'string',
         enum: ['forwarded', 'answered', 'success'],
         default: 'answered',
       },
       consistency: {
         description:
-          'leased draws units from the store some at a time, so that few requests wait for it; a crash loses at most the units drawn. strict asks for each request.',
+          'leased draws units from the store ahead, so that few requests wait for it; a crash loses at most the units drawn. strict asks for each request.',
         type: 'string',
         enum: ['leased', 'strict'],
         default: 'leased',

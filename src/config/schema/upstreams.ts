@@ -52,7 +52,7 @@ export const upstreams = {
       timeouts,
       connections: {
         description:
-          'At most this many requests are at work at each target, each on its own connection; further ones wait in line for at most `timeouts.response`. A connection kept for later is closed when there would be more.',
+          'Requests at work at each target, each on its own connection; further ones wait in line for at most `timeouts.response`. A connection kept for later is closed when there would be more.',
         type: 'integer',
         minimum: 1,
         maximum: 65_535,
