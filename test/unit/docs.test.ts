@@ -321,6 +321,15 @@ test('what the documents and scripts point to exists', () => {
   assert.deepEqual(missing, []);
 });
 
+test('the README leads to every page of docs', () => {
+  const links = new Set(linksOf(readme).map((link) => link.split('#')[0]));
+  const pages = tracked.filter((path) => /^docs\/[\w-]+\.md$/.test(path));
+  assert.deepEqual(
+    pages.filter((page) => !links.has(page)),
+    [],
+  );
+});
+
 test('the README calls only scripts that exist', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   const called = [...readme.matchAll(/npm (?:run )?(?!run\b|ci\b)([a-z:]+)/g)].map(([, name]) => name ?? '');
