@@ -106,7 +106,7 @@ curl -i ${url} ${withKey} ${json} -d '{"firstName": "Ada"}'
 A sound of one second, made here and uploaded:
 ${soundCommand('voice.wav')} && curl -i ${api}/voice ${withKey} -F file=@voice.wav
 
-A text that is only called a sound, answered with 415:
+A text that only claims to be a sound, answered with 415:
 echo 'not a sound' > text.wav && curl -i ${api}/voice ${withKey} -F file=@text.wav
 
 Ctrl-C stops both. The gateway's log:`;
