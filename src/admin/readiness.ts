@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { StoreUnavailable } from '../stores/ledger.ts';
 import type { Store } from '../stores/store.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 
@@ -29,7 +30,7 @@ type Probed = Pick<Upstream, 'name' | 'probe'>;
 
 export function createReadiness(store: Pick<Store, 'probe'>, upstreams: () => Iterable<Probed>): Readiness {
   const lookAtStore = createLook(() => store.probe(), {
-    failed: 'the store does not answer',
+    failed: whyNoStore,
     unknown: 'the store has not answered yet',
   });
   /** What is known of an upstream outlasts a reload that leaves it as it was. */
@@ -37,7 +38,7 @@ export function createReadiness(store: Pick<Store, 'probe'>, upstreams: () => It
   function lookAt(upstream: Probed): Look {
     return looks.getOrInsertComputed(upstream, ({ name }) =>
       createLook(() => upstream.probe(), {
-        failed: `no target of upstream ${name} can be reached`,
+        failed: () => `no target of upstream ${name} can be reached`,
         unknown: `no target of upstream ${name} has been reached yet`,
       }),
     );
@@ -80,12 +81,18 @@ export const stoppingReport: ReadinessReport = {
   reasons: ['the gateway is stopping'],
 };
 
+/** In the words of the log, which hold no secret. */
+function whyNoStore(error: unknown): string {
+  const why = error instanceof StoreUnavailable ? `: ${error.message}` : '';
+  return `the store does not answer${why}`;
+}
+
 type Look = () => Promise<string | undefined>;
 
 /** Makes one attempt at a time, and resolves with what is wrong as far as is known by now; undefined = nothing. */
 function createLook(
   attempt: () => Promise<void>,
-  { failed, unknown }: { failed: string; unknown: string },
+  { failed, unknown }: { failed: (error: unknown) => string; unknown: string },
 ): Look {
   let reason: string | undefined = unknown;
   let running: Promise<void> | undefined;
@@ -93,8 +100,8 @@ function createLook(
     try {
       await attempt();
       reason = undefined;
-    } catch {
-      reason = failed;
+    } catch (error) {
+      reason = failed(error);
     }
     running = undefined;
   }

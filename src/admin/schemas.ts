@@ -216,7 +216,9 @@ export const schemas: Readonly<Record<string, Schema>> = {
         items: { type: 'string' },
       },
     }),
-    examples: [{ status: 'not ready', reasons: ['the store does not answer'] }],
+    examples: [
+      { status: 'not ready', reasons: ['the store does not answer: Redis did not answer within 250 ms'] },
+    ],
   },
   Problem: {
     description: 'Why something was not done.',

@@ -204,7 +204,8 @@ test('a gateway that starts before its Redis says so, and works as soon as it is
   assert.ok(says(early, 'the store does not answer'));
   const { status, reasons } = await readyz(early);
   assert.equal(status, 503);
-  assert.deepEqual(reasons, ['the store does not answer']);
+  assert.equal(reasons.length, 1);
+  assert.match(reasons[0] ?? '', /^the store does not answer: Redis is not connected: .+ \(ECONNREFUSED\)$/);
   assert.equal((await timed(call(early))).refusal, 'quota_unavailable');
   await late.start();
   await until(async () => (await call(early)).status === 200);
@@ -257,8 +258,10 @@ for (const [processes, asked, server] of [
   test(`whose readiness leaves out the store is sent traffic without it: ${processes}`, async () => {
     await server.stop();
     await until(async () => (await readyz(asked)).status === 503);
-    const answer = await readyz(asked, '?exclude=store');
-    assert.deepEqual(answer, { status: 200, reasons: ['the store does not answer'] });
+    const { status, reasons } = await readyz(asked, '?exclude=store');
+    assert.equal(status, 200);
+    for (const reason of reasons) assert.match(reason, /^the store does not answer: Redis /);
+    assert.notEqual(reasons.length, 0);
     assert.equal((await call(asked, { key: 'gus' })).status, 200);
     assert.match(await asked.metrics(), /^gatehouse_ready 0$/m);
     await server.start();
@@ -287,7 +290,10 @@ test('when the SQLite file is deleted, an unknown key is 500, never 401, and no 
   assert.equal(answer.text, '{"error":"Internal server error"}');
   await until(async () => (await call(bereft, { key: 'nobody' })).status === 500, { within: 20_000 });
   await until(async () => (await readyz(bereft)).status === 503);
-  assert.deepEqual((await readyz(bereft)).reasons, ['the store does not answer']);
+  assert.match(
+    (await readyz(bereft)).reasons.join(),
+    /^the store does not answer: [^,]+: there is no such file$/,
+  );
   const looks = [
     ['usage', 'show'],
     ['keys', 'list'],

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createReadiness } from '../../../src/admin/readiness.ts';
+import { parseStoreAddress } from '../../../src/config/parse-store-address.ts';
+import { openStore } from '../../../src/stores/open-store.ts';
 import { until } from '../../helpers/poll.ts';
+import { startRedisServer } from '../../helpers/redis-server.ts';
 
 /** Something that is looked at, and answers each attempt when the test says so. */
 function createTarget() {
@@ -57,6 +60,17 @@ test('a store that has never answered is no ground to send traffic', async () =>
   const readiness = createReadiness({ probe: createTarget().attempt }, () => [near]);
   const verdict = { ready: false, readyWithoutStore: true, reasons: ['the store has not answered yet'] };
   assert.deepEqual(await readiness.check(), verdict);
+});
+
+test('why the store does not answer is told, without its password', async (t) => {
+  const redis = await startRedisServer(t, { args: ['--requirepass', 'right'] });
+  const near = { name: 'near', probe: works };
+  const address = parseStoreAddress(redis.url.replace('//', '//:swordfish@'));
+  const store = await openStore(address);
+  t.after(() => store.close());
+  const readiness = createReadiness(store, () => [near]);
+  const why = 'Redis is not connected: Redis does not accept the user or password';
+  assert.deepEqual((await readiness.check()).reasons, [`the store does not answer: ${why}`]);
 });
 
 test('without its store a gateway is as ready as its upstreams and its drain leave it', async () => {
