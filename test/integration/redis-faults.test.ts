@@ -27,7 +27,15 @@ import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
 import { durable, startRedisServer } from '../helpers/redis-server.ts';
 import { runCli } from '../helpers/run-cli.ts';
-import { counters, failureOf, openHasty, openAt, outcomeOf, recovers } from '../helpers/store-faults.ts';
+import {
+  counters,
+  DEADLINE_MS,
+  failureOf,
+  openHasty,
+  openAt,
+  outcomeOf,
+  recovers,
+} from '../helpers/store-faults.ts';
 import { startTcpProxy } from '../helpers/tcp-proxy.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 import { startTlsRedis } from '../helpers/tls-redis.ts';
@@ -212,6 +220,26 @@ describe('side by side', { concurrency: 8 }, () => {
       const { port } = await startRedisServer(t);
       const store = await openAt(t, `${scheme}://127.0.0.1:${port}${path}`, options);
       await assert.rejects(store.ping(), { message: says.replace('PORT', String(port)) });
+    });
+  }
+
+  for (const [scheme, what] of [
+    ['rediss', ''],
+    ['rediss+cluster', 'cluster '],
+  ]) {
+    test(`of what takes connections and says nothing the same is told however often it is tried: ${scheme}`, async (t) => {
+      let tries = 0;
+      const mute = createServer((client) => {
+        tries += 1;
+        client.on('error', () => undefined);
+      });
+      const port = await listen(t, mute);
+      const store = await openAt(t, `${scheme}://127.0.0.1:${port}`, { deadlineMs: DEADLINE_MS });
+      const message = `Redis is not connected: ${what}127.0.0.1:${port} (asked in TLS) does not answer`;
+      await until(async () => {
+        await assert.rejects(store.ping(), { message, mayPass: true });
+        return tries > 2;
+      });
     });
   }
 

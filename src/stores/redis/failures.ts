@@ -190,6 +190,12 @@ export function tellsNoReason(thrown: unknown): boolean {
   return wasNotSent(thrown) || wasCutOff(thrown);
 }
 
+/** True for what ioredis says when its patience with a server ends while it connects, and with the first node of a cluster. */
+export function saysThatNothingCame(thrown: unknown): boolean {
+  const { message } = read(thrown);
+  return message === 'connect ETIMEDOUT' || message === 'timeout';
+}
+
 function wasNotSent(thrown: unknown): boolean {
   return thrown instanceof NeverSent || read(thrown).message.includes('enableOfflineQueue');
 }

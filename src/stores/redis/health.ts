@@ -2,7 +2,7 @@ import type { Cluster } from 'ioredis';
 import { StoreUnavailable } from '../ledger.ts';
 import { createBreaker, type Breaker } from './breaker.ts';
 import type { Client } from './client.ts';
-import { describeFailure, tellsNoReason, type Reason } from './failures.ts';
+import { describeFailure, saysThatNothingCame, tellsNoReason, type Reason } from './failures.ts';
 import { slotOf } from './slot.ts';
 
 const failuresMax = 5;
@@ -37,11 +37,12 @@ export class Health {
   constructor(client: Client, where: string) {
     this.#client = client;
     // If a server takes a connection and says nothing, the client says nothing either until its patience ends.
-    this.#lastFailure = { message: `${where} does not answer`, mayPass: true };
-    this.#whyAway = this.#lastFailure;
+    const silence: Reason = { message: `${where} does not answer`, mayPass: true };
+    this.#lastFailure = this.#whyAway = silence;
     // Without a listener ioredis prints errors, and with them what they carry.
     client.on('error', (error: unknown) => {
-      if (!tellsNoReason(error)) this.#noteReason(describeFailure(error, this.#whyAway).error);
+      if (saysThatNothingCame(error)) this.#noteReason(silence);
+      else if (!tellsNoReason(error)) this.#noteReason(describeFailure(error, this.#whyAway).error);
     });
     client.on('loading', () => this.#noteReason({ message: 'Redis is loading its data', mayPass: true }));
     client.on('ready', () => {
