@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { openDesk, type Desk } from '../admin/desk.ts';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
+import { printStore } from '../config/print-store.ts';
 import { KeyProblem } from '../keys/key-problem.ts';
 import { StoreUnavailable, withNothingChanged } from '../stores/ledger.ts';
 import { openStore } from '../stores/open-store.ts';
@@ -81,7 +82,7 @@ async function openReached(
   create: boolean,
   { stderr }: Pick<Terminal, 'stderr'>,
 ): Promise<Store> {
-  const wait = new Wait(stderr);
+  const wait = new Wait(printStore(address), stderr);
   const store = await wait.during(async () => {
     const until = performance.now() + deadlineMs;
     const opened = await openStore(address, {
@@ -101,13 +102,15 @@ async function openReached(
   );
 }
 
-/** Tells that something takes long, and why, as far as that is known by then. */
+/** Tells that a store takes long, and why, as far as that is known by then. */
 class Wait {
+  readonly #where: string;
   readonly #stderr: NodeJS.WritableStream;
   #isTold = false;
   why = '';
 
-  constructor(stderr: NodeJS.WritableStream) {
+  constructor(where: string, stderr: NodeJS.WritableStream) {
+    this.#where = where;
     this.#stderr = stderr;
   }
 
@@ -121,7 +124,7 @@ class Wait {
   }
 
   #tell(): void {
-    if (!this.#isTold) this.#stderr.write(`gatehouse: waiting for the store${this.why}\n`);
+    if (!this.#isTold) this.#stderr.write(`gatehouse: waiting for the store (${this.#where})${this.why}\n`);
     this.#isTold = true;
   }
 }

@@ -23,19 +23,20 @@ test('a command waits for a Redis that is just started anew, says so, and does i
   // On a slow machine it may have to say so before the first attempt has failed.
   assert.match(
     stderr,
-    /^gatehouse: waiting for the store(: Redis is not connected: [^\n]+ \(ECONNREFUSED\))?\nKey exposed was revoked/,
+    /^gatehouse: waiting for the store \(redis 127\.0\.0\.1:\d+\)(: Redis is not connected: [^\n]+ \(ECONNREFUSED\))?\nKey exposed was revoked/,
   );
   assert.equal(code, 0);
 });
 
-test('a command that waits for a Redis that is silent says so while it waits', async (t) => {
+test('a command that waits for a Redis that is silent says so while it waits, and where that is', async (t) => {
   const redis = await startRedisServer(t);
   const front = await startFront(t, redis.port);
-  const keys = deskOf(t, `redis://127.0.0.1:${front.port}`);
+  const keys = deskOf(t, `redis://:swordfish@127.0.0.1:${front.port}`);
   const { code, stderr } = await keys(['list'], (written) => {
     if (written.includes('waiting')) front.letGo();
   });
-  assert.match(stderr, /^gatehouse: waiting for the store\nThe store has no keys yet/);
+  const waiting = `gatehouse: waiting for the store (redis 127.0.0.1:${front.port})`;
+  assert.equal(stderr.split('\nThe store has no keys yet')[0], waiting);
   assert.equal(code, 0);
 });
 
@@ -51,7 +52,9 @@ test('a command that waits for the lock of a database says so while it waits', a
   };
   // Whoever waits for a lock stands still meanwhile, and so would the one that holds it here.
   const { code, stderr } = await keys(['revoke', 'exposed', '--yes'], letGo, runCli);
-  assert.match(stderr, /^gatehouse: waiting for the store\nKey exposed was revoked/);
+  const [first, second] = stderr.split('\n');
+  assert.equal(first, `gatehouse: waiting for the store (sqlite ${path})`);
+  assert.match(second ?? '', /^Key exposed was revoked/);
   assert.equal(code, 0);
 });
 
