@@ -250,12 +250,25 @@ test('SIGTERM to one worker lets it finish, is not taken for the end of the whol
   for (const client of clients) client.write(get('/v1/x'));
   await until(() => waiting.length === clients.length);
   process.kill(retiring, 'SIGTERM');
-  await untilReady((reasons) => reasons.includes('1 of 2 workers are stopping'));
+  await until(() => workersOf(gateway).length > ready.length);
+  assert.ok(lives(retiring));
   for (const answer of waiting) answer();
   for (const client of clients) assert.equal((await client.responses(1))[0]?.status, 200);
-  await until(() => workersOf(gateway).length > ready.length && !lives(retiring));
-  await untilReady((reasons) => !reasons.some((reason) => reason.includes('stopping')));
+  await until(() => !lives(retiring));
+  await untilReady((reasons) => reasons.every((reason) => !reason.includes('workers')));
   await until(async () => (await answeredSoFar()) - before === clients.length);
+});
+
+test('SIGTERM to all workers at once leaves nobody without one that listens', async (t) => {
+  upstream.handler = (_, res) => void res.end('ok');
+  const leaving = workersOf(gateway).filter(lives);
+  const load = startLoad(t, 4);
+  await until(() => load.seen.answered > 20);
+  for (const pid of leaving) process.kill(pid, 'SIGTERM');
+  await until(() => !leaving.some(lives));
+  await load.stop();
+  assert.deepEqual(load.seen.wrong, []);
+  await until(() => workersOf(gateway).filter(lives).length === 2);
 });
 
 test('workers share a port with each other, and with no other gateway', async (t) => {

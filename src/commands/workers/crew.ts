@@ -158,6 +158,7 @@ export class Crew {
       worker.on('error', () => undefined); // a message to a worker that is gone; its exit says the rest
       worker.on('message', (report: Report) => {
         if (report.kind === 'awake') this.#brief(member);
+        if (report.kind === 'leaving') void this.#relieve(member);
         if (report.kind === 'farewell') onFarewell(member.pid, report.counts);
         if (report.kind === 'answer') this.#hear(member, report);
         if (report.kind !== 'ready') return;
@@ -184,6 +185,16 @@ export class Crew {
     this.#questions.hear(id, answer);
   }
 
+  /** All may be asked to leave at once: each serves until another has come in its place. */
+  async #relieve(member: Member): Promise<void> {
+    if (this.#state !== 'running') return;
+    member.isRelieved = true;
+    if (this.#speaker === member) this.#speaker = undefined;
+    this.#options.logger.info({ pid: member.pid }, 'a worker was asked to stop, another takes its place');
+    await this.#replace();
+    await member.drain();
+  }
+
   #leave(member: Member, end: End): void {
     if (this.#isSteady()) this.#backoff.forget();
     this.#members.delete(member);
@@ -205,10 +216,10 @@ export class Crew {
     const asked = wasAsked(end);
     const failed = !asked && livedMs < steadyMs;
     if (!asked) this.#options.onDied();
-    const afterMs = this.#replaceLater(failed);
+    const afterMs = member.isRelieved ? undefined : this.#replaceLater(failed);
     this.#options.logger[asked ? 'info' : 'error'](
       { pid: member.pid, ...end, livedMs: Math.round(livedMs), afterMs },
-      'a worker ended, another takes its place',
+      member.isRelieved ? 'a worker ended' : 'a worker ended, another takes its place',
     );
   }
 

@@ -25,6 +25,8 @@ export class Member {
   /** Rounds since it last answered anything, or began to start. */
   #silentRounds = 0;
   #isGivenUp = false;
+  /** Another has been started in its place. */
+  isRelieved = false;
 
   constructor(worker: Worker, pid: number, logger: Logger) {
     this.#worker = worker;

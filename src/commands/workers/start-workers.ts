@@ -192,14 +192,11 @@ function metricsOf(crew: Crew, metrics: MergedMetrics) {
 function readinessOf(crew: Crew, count: number): Readiness {
   return untilDrained(async () => {
     const reports: ReadinessReport[] = [];
-    let stopping = 0;
     await crew.ask('readiness', (report) => {
-      if (report === 'stopping') stopping += 1;
-      else reports.push(report);
+      if (report !== 'stopping') reports.push(report);
     });
-    const missing = count - reports.length - stopping;
+    const missing = count - reports.length;
     const reasons = new Set(reports.flatMap((report) => report.reasons));
-    if (stopping > 0) reasons.add(`${stopping} of ${count} workers are stopping`);
     if (missing > 0) reasons.add(`${missing} of ${count} workers do not answer`);
     return {
       ready: reports.some(({ ready }) => ready),

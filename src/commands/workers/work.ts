@@ -18,7 +18,7 @@ export async function work(): Promise<number> {
     process.stderr.write('gatehouse: a worker is started by "gatehouse serve", when `workers` asks for it\n');
     return exitCodes.usage;
   }
-  const stop = nextStop(worker);
+  const [asked, stop] = [nextSignal(), nextDrain(worker)];
   const takeOrders = holdOrders(worker);
   const { beginning, speaksForAll } = await nextBeginning(worker);
   const { config: handed, logForm, port, storeIdentity } = beginning;
@@ -42,6 +42,7 @@ export async function work(): Promise<number> {
   takeOrders(seeToOrders(worker, gateway, log));
   const { listen, storeIdentity: opened } = gateway;
   await report(worker, { kind: 'ready', listen, storeIdentity: opened });
+  void asked.then(() => report(worker, { kind: 'leaving' }));
   settleHeap(gateway.traffic);
   const deserted = nextDesertion(worker, config);
   await Promise.race([stop, deserted]);
@@ -62,13 +63,16 @@ async function nextBeginning(worker: Worker): Promise<Begin> {
 }
 
 /**
- * SIGTERM to one worker drains it, and another takes its place. SIGINT and SIGHUP are left to the leading process: a terminal
- * sends them to all at once.
+ * Resolves with SIGTERM, for which the leading process has another worker take the place. SIGINT and SIGHUP are left to that
+ * process: a terminal sends them to all at once.
  */
-async function nextStop(worker: Worker): Promise<void> {
+async function nextSignal(): Promise<void> {
   process.on('SIGINT', () => undefined).on('SIGHUP', () => undefined);
+  await new Promise<void>((resolve) => process.on('SIGTERM', () => resolve()));
+}
+
+async function nextDrain(worker: Worker): Promise<void> {
   await new Promise<void>((resolve) => {
-    process.on('SIGTERM', () => resolve());
     worker.on('message', (order: Order) => {
       if (order.kind === 'drain') resolve();
     });

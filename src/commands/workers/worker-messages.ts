@@ -45,6 +45,8 @@ export type Report =
   /** It listens to orders. What is sent to it sooner is lost. */
   | { readonly kind: 'awake' }
   | ({ readonly kind: 'ready' } & Ready)
+  /** Somebody else has asked it to stop. It serves until it is told to drain. */
+  | { readonly kind: 'leaving' }
   | { readonly kind: 'answer'; readonly id: number; readonly answer: Answers[keyof Answers] }
   /** What a worker that is about to end has counted. */
   | { readonly kind: 'farewell'; readonly counts: Snapshot };

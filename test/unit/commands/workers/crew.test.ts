@@ -271,6 +271,53 @@ test('a worker that was asked to end is replaced at once, however young, and wha
   assert.equal(told.filter((one) => one === 'a death').length, 2, 'who was asked to end has not died');
 });
 
+test('workers that are asked to leave serve until others have come in their places, however they end', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, log, told, workers } = makeCrew(2, (worker) => {
+    if (Number(worker.process.pid) < 3) worker.ready();
+    else worker.awake();
+  });
+  await crew.start(beginning);
+  const [first, second] = workers as [StandIn, StandIn];
+  for (const worker of [first, second]) worker.emit('message', { kind: 'leaving' });
+  await new Promise(setImmediate);
+  const [third, fourth] = workers.slice(2) as [StandIn, StandIn];
+  const speaks = third.orders.some((order) => order.kind === 'begin' && order.speaksForAll);
+  assert.ok(speaks, 'the first spoke for all');
+  fourth.ready();
+  await new Promise(setImmediate);
+  assert.deepEqual([first, second].map(kinds), [['begin'], ['begin', 'drain']]);
+  second.end(0);
+  third.end(70);
+  await new Promise(setImmediate);
+  assert.deepEqual(kinds(first), ['begin', 'drain'], 'for one that does not come it waits no longer');
+  first.end(null, 'SIGKILL');
+  t.mock.timers.runAll();
+  assert.equal(workers.length, 5, 'nobody is replaced twice');
+  assert.equal(told.filter((one) => one === 'a death').length, 2);
+  assert.deepEqual(said(log), [
+    'info 1 a worker was asked to stop, another takes its place',
+    'info 2 a worker was asked to stop, another takes its place',
+    'info  a worker has taken the place',
+    'info 2 a worker ended',
+    'error 3 a worker ended, another takes its place',
+    'error 1 a worker ended',
+  ]);
+});
+
+test('a worker that is asked to leave together with all is drained like all', async () => {
+  const { crew, log, workers, first, second } = await startCrew(2);
+  const drained = crew.drain(60_000);
+  first.emit('message', { kind: 'leaving' });
+  for (const worker of [first, second]) {
+    assert.deepEqual(kinds(worker), ['begin', 'drain']);
+    worker.end(0);
+  }
+  await drained;
+  assert.equal(workers.length, 2);
+  assert.deepEqual(log, []);
+});
+
 test('what fails waits ten seconds at most, and not at all when one before it has lived', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   let now = 0;
