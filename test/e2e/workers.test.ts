@@ -505,6 +505,25 @@ test('a first worker that is killed while it starts ends the start with one clea
   assert.equal(ended.code, 70);
 });
 
+test('a first worker that hangs while it starts holds up a stop no longer than a drain would', async (t) => {
+  const folder = tempFolder(t);
+  const file = join(folder, 'gateway.yaml');
+  const few = { workers: 2, drain: { timeout: '1s' } };
+  writeFileSync(file, stringify(overlay(baseConfig('http://127.0.0.1:9', folder), few)));
+  const hang = `if(process.argv[2]==='worker'){process.stderr.write('hangs\\n');process.kill(process.pid,'SIGSTOP')}`;
+  const child = spawn(process.execPath, [main, 'serve', '--config', file], {
+    env: { ...process.env, NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(hang)}` },
+  });
+  t.after(() => void child.kill('SIGKILL'));
+  const startedAt = performance.now();
+  const ended = await runOf(child, (written) => {
+    if (written.includes('hangs')) child.kill('SIGTERM');
+  });
+  assert.match(ended.stderr, /\ngatehouse: the first worker took too long to start and was killed\n$/);
+  assert.equal(ended.code, 70);
+  assert.ok(performance.now() - startedAt < 40_000);
+});
+
 test('a configuration that comes to a worker while it starts is in force as soon as it serves', async (t) => {
   const folder = tempFolder(t);
   const handed = (path: string): HandedConfig => {

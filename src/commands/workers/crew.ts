@@ -7,7 +7,7 @@ import { within } from '../../waiting/patience.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { CannotStart } from '../explain-start.ts';
 import { Backoff } from './backoff.ts';
-import { Member } from './member.ts';
+import { Member, tooSlow } from './member.ts';
 import { Questions } from './questions.ts';
 import type { Answers, Beginning, Question, Report, Ready } from './worker-messages.ts';
 
@@ -17,6 +17,8 @@ export interface CrewOptions {
   readonly fork: () => Worker;
   /** Resolves when all is to stop: then a start waits for nobody but its first worker. */
   readonly stopAsked: Promise<unknown>;
+  /** How long it waits for that one then. */
+  readonly stopPatienceMs: number;
   /** Given what a worker that ends in good order has counted. */
   readonly onFarewell: (pid: number, counts: Snapshot) => void;
   /** Called when a worker has ended and all that it said has been heard. */
@@ -64,13 +66,19 @@ export class Crew {
    */
   async start(beginning: Beginning): Promise<Address> {
     this.#beginning = beginning;
+    const { count, stopAsked, stopPatienceMs } = this.#options;
+    void stopAsked.then(() => setTimeout(() => this.#giveUpStart(), stopPatienceMs).unref());
     const { listen, storeIdentity } = await this.#begin();
     this.#beginning = { ...beginning, storeIdentity };
     this.#state = 'running';
-    const { count, stopAsked } = this.#options;
     const others = Promise.all(Array.from({ length: count - 1 }, () => this.#add()));
     await Promise.race([others, stopAsked]);
     return listen;
+  }
+
+  #giveUpStart(): void {
+    if (this.#state !== 'starting') return;
+    for (const member of this.#members) member.giveUp(tooSlow);
   }
 
   /**

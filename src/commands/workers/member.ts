@@ -13,7 +13,7 @@ const killedRounds = 16;
 const startRounds = 30;
 /** During a drain it is killed sooner: a worker becomes ready milliseconds after it opens its first socket. */
 const drainedStartMs = 2000;
-const tooSlow = 'a worker takes too long to start and is killed';
+export const tooSlow = 'a worker takes too long to start and is killed';
 
 /** One worker of the crew. */
 export class Member {

@@ -86,15 +86,16 @@ export async function startWorkers(
 }
 
 function createCrew(
-  { workers: count }: Config,
+  config: Config,
   log: Log,
   { own, metrics, stop }: { readonly own: Metrics; readonly metrics: MergedMetrics; readonly stop: Stop },
 ): Crew {
   return new Crew({
-    count,
+    count: config.workers,
     logger: log.logger,
     fork: () => relayed(cluster.fork(), log),
     stopAsked: stop.asked,
+    stopPatienceMs: drainPatienceMs(config),
     onFarewell: (pid, counts) => metrics.note(pid, counts),
     onEnded: (pid) => metrics.retire(pid),
     onDied: own.countWorkerEnd,

@@ -72,7 +72,7 @@ async function startCrew(count: number) {
 
 const never = new Promise(() => undefined);
 
-function makeCrew(count: number, forked: (worker: StandIn) => void, stopAsked = never) {
+function makeCrew(count: number, forked: (worker: StandIn) => void, stopAsked: Promise<unknown> = never) {
   const workers: StandIn[] = [];
   const told: string[] = [];
   const log: Record<string, unknown>[] = [];
@@ -94,6 +94,7 @@ function makeCrew(count: number, forked: (worker: StandIn) => void, stopAsked = 
       return worker as unknown as Worker;
     },
     stopAsked,
+    stopPatienceMs: 60_000,
     onFarewell: (pid) => void told.push(`numbers of ${pid}`),
     onEnded: (pid) => void told.push(`end of ${pid}`),
     onDied: () => void told.push('a death'),
@@ -581,6 +582,29 @@ test('the first worker that does not become ready is killed, which is the end of
   await assert.rejects(started, { exitCode: 70, wasTooSlow: true });
   assert.deepEqual(said(log), ['error 1 a worker takes too long to start and is killed']);
   assert.equal(workers.length, 1);
+});
+
+test('a first worker that does not become ready holds up a stop no longer than a drain would', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, log } = makeCrew(2, (worker) => worker.awake(), Promise.resolve());
+  const started = crew.start(beginning);
+  await new Promise(setImmediate);
+  t.mock.timers.tick(59_999);
+  assert.deepEqual(log, []);
+  t.mock.timers.tick(1);
+  await assert.rejects(started, { exitCode: 70, wasTooSlow: true });
+  assert.deepEqual(said(log), ['error 1 a worker takes too long to start and is killed']);
+});
+
+test('a stop that comes with the first worker at work leaves it to the drain', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { promise: stopAsked, resolve: stop } = Promise.withResolvers<void>();
+  const { crew, log } = makeCrew(1, (worker) => worker.ready(), stopAsked);
+  await crew.start(beginning);
+  stop();
+  await new Promise(setImmediate);
+  t.mock.timers.tick(60_000);
+  assert.deepEqual(log, []);
 });
 
 test('a worker that cannot die is told of once', async () => {
