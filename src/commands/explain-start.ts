@@ -58,6 +58,7 @@ const listenReasons: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process uses it',
   EACCES: 'this user may not open it',
   EADDRNOTAVAIL: 'this machine has no such address',
+  EMFILE: 'this process may open no more files (ulimit -n)',
   EAFNOSUPPORT: 'this machine has no IPv6',
   EINVAL: 'a link-local address needs its interface, as in [fe80::1%eth0]:8080',
   ENOTFOUND: 'the host name is unknown',

@@ -69,8 +69,13 @@ const busy: readonly (readonly [string, object, string])[] = [
   ],
   [
     'an address that is none for a reason of its own',
-    { code: 'EMFILE', address: '127.0.0.1', port: 8080 },
+    { code: 'ENETDOWN', address: '127.0.0.1', port: 8080 },
     '127.0.0.1:8080 (listen): the system says why',
+  ],
+  [
+    'an address of a process that may open few files',
+    { code: 'EMFILE', address: '127.0.0.1', port: 8080 },
+    '127.0.0.1:8080 (listen): this process may open no more files (ulimit -n)',
   ],
   [
     'an address of a family that the system was started without',
