@@ -41,6 +41,9 @@ const answerPatienceMs = 700;
 /** A worker that is killed ends well within this, however much memory the system has to take back. */
 const deathPatienceMs = 2000;
 
+/** A supervisor that tells a whole group to stop tells this process, too, within this time. */
+const groupMs = 200;
+
 /** How long the next worker waits at most while one reads a configuration. */
 const reloadTurnMs = 2000;
 
@@ -166,7 +169,7 @@ export class Crew {
       worker.on('error', () => undefined); // a message to a worker that is gone; its exit says the rest
       worker.on('message', (report: Report) => {
         if (report.kind === 'awake') this.#brief(member);
-        if (report.kind === 'leaving') void this.#relieve(member);
+        if (report.kind === 'leaving') setTimeout(() => void this.#relieve(member), groupMs);
         if (report.kind === 'farewell') onFarewell(member.pid, report.counts);
         if (report.kind === 'answer') this.#hear(member, report);
         if (report.kind !== 'ready') return;

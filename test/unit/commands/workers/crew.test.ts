@@ -281,6 +281,7 @@ test('workers that are asked to leave serve until others have come in their plac
   await crew.start(beginning);
   const [first, second] = workers as [StandIn, StandIn];
   for (const worker of [first, second]) worker.emit('message', { kind: 'leaving' });
+  t.mock.timers.tick(200);
   await new Promise(setImmediate);
   const [third, fourth] = workers.slice(2) as [StandIn, StandIn];
   const speaks = third.orders.some((order) => order.kind === 'begin' && order.speaksForAll);
@@ -306,10 +307,14 @@ test('workers that are asked to leave serve until others have come in their plac
   ]);
 });
 
-test('a worker that is asked to leave together with all is drained like all', async () => {
+test('a worker that is asked to leave together with all is drained like all', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
   const { crew, log, workers, first, second } = await startCrew(2);
-  const drained = crew.drain(60_000);
   first.emit('message', { kind: 'leaving' });
+  t.mock.timers.tick(199);
+  const drained = crew.drain(60_000);
+  t.mock.timers.tick(1);
+  await new Promise(setImmediate);
   for (const worker of [first, second]) {
     assert.deepEqual(kinds(worker), ['begin', 'drain']);
     worker.end(0);
