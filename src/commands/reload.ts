@@ -1,3 +1,4 @@
+import { setImmediate as turnOver } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { fixedChanges } from '../config/fixed-options.ts';
 import type { HandedConfig } from '../config/hand-over.ts';
@@ -46,6 +47,8 @@ export class Reloader {
 
   async #run(): Promise<void> {
     this.#isRunning = true;
+    // Node hands over one signal after the other, each with all that follows from it before the next.
+    await turnOver();
     while (this.#asked) {
       this.#asked = false;
       await this.#reload();

@@ -7,7 +7,7 @@ import { until } from '../../helpers/poll.ts';
 import { settle } from '../../helpers/turnable-clock.ts';
 
 /** A gateway whose configuration is read when the test says so, and takes effect when the test lets it. */
-function createScene(over: Partial<Config> = {}, present: readonly string[] = []) {
+function createScene(over: Partial<Config> = {}, present: readonly string[] = [], takeAtOnce = false) {
   const file = {
     warnings: ['mind this'],
     routes: [],
@@ -28,7 +28,7 @@ function createScene(over: Partial<Config> = {}, present: readonly string[] = []
       spool: file.spool,
       plans: new Map(present.map((plan) => [plan, {}])),
     } as unknown as Config,
-    apply: () => new Promise((resolve) => applying.push(resolve)),
+    apply: () => (takeAtOnce ? undefined : new Promise((resolve) => applying.push(resolve))),
     count: (outcome) => void told.push(outcome),
     logger: createLogger('info', {
       write(line) {
@@ -59,6 +59,17 @@ test('a file that was written while a reload was under way is read when that is 
   reloader.ask();
   await settle();
   assert.equal(loads(), 3);
+});
+
+test('signals that come together ask for one reload', async (t) => {
+  const { reloader, apply, loads } = createScene({}, [], true);
+  const hear = (): void => reloader.ask();
+  process.on('SIGHUP', hear);
+  t.after(() => process.off('SIGHUP', hear));
+  for (let signals = 0; signals < 100; signals += 1) process.kill(process.pid, 'SIGHUP');
+  await until(() => loads() > 0);
+  await apply();
+  assert.ok(loads() < 10, `${loads()} reloads`);
 });
 
 test('plans that a reload takes away are told of, once, since keys of the store may still have them', async () => {
