@@ -56,13 +56,34 @@ export function serverNameOf(host: string): string | undefined {
   return isIP(host) === 0 ? host.replace(/\.$/, '') : undefined;
 }
 
-/** Whether the text is one IP address, or a block of them such as `10.0.0.0/8`, each number without needless zeros. */
+/**
+ * Whether the text is one IP address, or a block of them such as `10.0.0.0/8`, each number without needless zeros. `10.0.0.1/8` is
+ * neither: somebody may have meant that address alone, and would let in sixteen million.
+ */
 export function isNetwork(text: string): boolean {
   const [address = '', prefix, ...rest] = text.split('/');
-  const family = isIP(address);
-  if (family === 0 || address.includes('%') || rest.length > 0) return false;
+  if (isIP(address) === 0 || address.includes('%') || rest.length > 0) return false;
   if (prefix === undefined) return true;
-  return /^(?:0|[1-9]\d{0,2})$/.test(prefix) && Number(prefix) <= (family === 6 ? 128 : 32);
+  if (!/^(?:0|[1-9]\d{0,2})$/.test(prefix)) return false;
+  const bits = bitsOf(address);
+  return Number(prefix) <= bits.length && !bits.includes('1', Number(prefix));
+}
+
+function bitsOf(address: string): string {
+  const [groups, width] = isIPv6(address)
+    ? [groupsOf(address).map((group) => `0x${group}`), 16]
+    : [address.split('.'), 8];
+  return groups.map((group) => Number(group).toString(2).padStart(width, '0')).join('');
+}
+
+/** The eight groups of an IPv6 address without a zone, in lower case and without needless zeros. */
+export function groupsOf(address: string): string[] {
+  // A URL leaves at most one run of groups out, and has none in dotted form (RFC 5952).
+  const [before = [], after = []] = new URL(`http://[${address}]`).hostname
+    .slice(1, -1)
+    .split('::')
+    .map((half) => (half === '' ? [] : half.split(':')));
+  return [...before, ...Array<string>(8 - before.length - after.length).fill('0'), ...after];
 }
 
 /** An address as it is written, with brackets around IPv6. */

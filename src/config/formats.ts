@@ -28,7 +28,10 @@ export const formats = {
   'duration-or-zero': { fault: (text) => durationFault(text, 0), pattern: durationPattern },
   size: { fault: sizeFault, pattern: sizePattern },
   address: readable(parseAddress, 'is not an address, write 0.0.0.0:8080, "[::]:8080" or 8080'),
-  network: fitting(isNetwork, 'is not a network, write an address or a CIDR such as 10.0.0.0/8'),
+  network: fitting(
+    isNetwork,
+    'is not a network, write an address, or a block by its first address such as 10.0.0.0/8',
+  ),
   instant: readable(parseInstant, 'is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z', instantPattern),
   store: { fault: storeFault, pattern: '^[A-Za-z]+(\\+[A-Za-z]+)?:' },
   'quota-name': { fault: quotaNameFault, pattern: quotaNamePattern },

@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { BoundedMap } from '../collections/bounded-map.ts';
+import { groupsOf } from '../config/addresses.ts';
 
 /** Counts the keys that were not valid, for each network of clients, in bounded memory. */
 export interface FailedKeys {
@@ -68,18 +69,6 @@ export function createFailedKeys({ failuresMax, perMs, mono, report }: FailedKey
 /** One IPv4 address, or the /64 that an IPv6 client can choose its addresses from. */
 export function networkOf(client: string): string {
   if (!isIPv6(client)) return client;
-  const [head = '', tail] = (client.split('%')[0] ?? '').split('::');
-  const before = head === '' ? [] : head.split(':');
-  const after = tail === undefined || tail === '' ? [] : tail.split(':');
-  const missing = tail === undefined ? 0 : Math.max(0, 8 - before.length - groups(after));
-  const all = [...before, ...Array.from({ length: missing }, () => '0'), ...after];
-  return `${all
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':')}::/64`;
-}
-
-/** A last group in dotted form stands for two. */
-function groups(parts: readonly string[]): number {
-  return parts.length + (parts.at(-1)?.includes('.') === true ? 1 : 0);
+  const [address = ''] = client.split('%');
+  return `${groupsOf(address).slice(0, 4).join(':')}::/64`;
 }

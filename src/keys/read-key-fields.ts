@@ -136,7 +136,7 @@ function readScope(value: unknown, say: Say, { routes, anyScope }: ReaderRules):
 
 function readNetwork(value: unknown, say: Say): string | undefined {
   if (typeof value === 'string' && isNetwork(value)) return value;
-  return say('is not a network, write an address or a CIDR such as 10.0.0.0/8');
+  return say('is not a network, write an address, or a block by its first address such as 10.0.0.0/8');
 }
 
 function readInstant(value: unknown, say: Say): number | undefined {

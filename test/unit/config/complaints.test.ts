@@ -444,11 +444,12 @@ routes:
   },
   {
     name: 'bad networks',
-    text: `${least}trustProxy: [10.0.0.0/33, 0.0.0.0/00, "::/08"]\n`,
+    text: `${least}trustProxy: [10.0.0.0/33, 0.0.0.0/00, "::/08", 10.0.0.1/8]\n`,
     says: [
-      '3:14: trustProxy[0]: "10.0.0.0/33" is not a network, write an address or a CIDR such as 10.0.0.0/8',
-      '3:27: trustProxy[1]: "0.0.0.0/00" is not a network, write an address or a CIDR such as 10.0.0.0/8',
-      '3:39: trustProxy[2]: "::/08" is not a network, write an address or a CIDR such as 10.0.0.0/8',
+      '3:14: trustProxy[0]: "10.0.0.0/33" is not a network, write an address, or a block by its first address such as 10.0.0.0/8',
+      '3:27: trustProxy[1]: "0.0.0.0/00" is not a network, write an address, or a block by its first address such as 10.0.0.0/8',
+      '3:39: trustProxy[2]: "::/08" is not a network, write an address, or a block by its first address such as 10.0.0.0/8',
+      '3:48: trustProxy[3]: "10.0.0.1/8" is not a network, write an address, or a block by its first address such as 10.0.0.0/8',
     ],
   },
   {

@@ -23,7 +23,16 @@ const refused: readonly (readonly [string, unknown, string])[] = [
   ['scopes', ['names', 7], 'scopes[1] is not text'],
   ['scopes', ['names', 'names'], 'scopes has an entry twice'],
   ['scopes', 'names', 'scopes is not a list'],
-  ['networks', [7], 'networks[0] is not a network, write an address or a CIDR such as 10.0.0.0/8'],
+  [
+    'networks',
+    ['10.0.0.1/8'],
+    'networks[0] is not a network, write an address, or a block by its first address such as 10.0.0.0/8',
+  ],
+  [
+    'networks',
+    [7],
+    'networks[0] is not a network, write an address, or a block by its first address such as 10.0.0.0/8',
+  ],
   ['notBefore', '1970-01-01', 'notBefore is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z'],
   ['notBefore', '1969-12-31', 'notBefore is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z'],
   ['notBefore', 86_400_000, 'notBefore is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z'],
