@@ -85,10 +85,8 @@ async function takeOver(
     }
     return report.refused > 0 ? exitCodes.failed : exitCodes.ok;
   } catch (error) {
-    const isBroken = error instanceof BrokenFile;
-    if (isBroken || isFileFault(error)) end(sofar);
-    else progress.end();
-    if (isBroken) {
+    end(sofar);
+    if (error instanceof BrokenFile) {
       terminal.stderr.write(`gatehouse: ${error.message}\n`);
       return exitCodes.failed;
     }

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { commandHere } from '../../helpers/command-here.ts';
 import { writeTemporary } from '../../helpers/config-file.ts';
+import { until } from '../../helpers/poll.ts';
+import { startRedisServer } from '../../helpers/redis-server.ts';
 import { main } from '../../helpers/run-cli.ts';
 import { demoKey, type Yaml } from '../../helpers/start-gateway.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
@@ -313,6 +315,26 @@ test('what stands before the place where a file can no longer be read is importe
   assert.equal(code, 66);
 });
 
+test('an import that its store has left says how far it came', async (t) => {
+  const redis = await startRedisServer(t);
+  const config: Yaml = JSON.parse(readFileSync(withoutStore(t).file, 'utf8'));
+  const file = writeTemporary(t, JSON.stringify({ ...config, store: redis.url }));
+  async function* lines(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('secret,plan\n');
+    yield aBatch('early');
+    await until(async () => Number((await redis.say('DBSIZE')).slice(1)) >= 250);
+    await redis.say('CONFIG', 'SET', 'maxmemory', 1);
+    yield aBatch('late');
+  }
+  const { code, stdout, stderr } = await commandHere(['keys', 'import', '-', '--config', file], lines());
+  assert.equal(stdout, '500 lines: 250 added, 0 updated, 0 skipped, 0 refused\n');
+  assert.match(
+    stderr,
+    /^Run it again to go on: [^\n]+\ngatehouse: the store cannot be used: [^\n]+maxmemory/,
+  );
+  assert.equal(code, 74);
+});
+
 test('of many lines that are refused as many are named as anybody would read, and the rest counted', async (t) => {
   const { file, store } = withoutStore(t);
   const words = ['keys', 'import', '-', '--config', file];
@@ -393,6 +415,11 @@ test('an import of one line speaks of one line', async (t) => {
 async function* unreadable(): AsyncGenerator<Uint8Array> {
   yield Buffer.from('secret,plan\nforeign-key-000000001,free\nforeign-key-000000002,no\nforeign-k');
   throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' });
+}
+
+/** As many lines as an import takes at once. */
+function aBatch(name: string): Buffer {
+  return Buffer.from(Array.from({ length: 250 }, (_, at) => `foreign-${name}-key-${at},free\n`).join(''));
 }
 
 /** A configuration with the key demo, whose store is not there yet. */
