@@ -1,7 +1,7 @@
 import { isObject } from '../content/is-object.ts';
 import type { ShapeError } from './check-shape.ts';
 import { bodyAdvice, formatOf, upgradeAdvice } from './formats.ts';
-import { isMisspelt, missingSpace, show, showName, suggest } from './wording.ts';
+import { isMisspelt, spaceFault, show, showName, suggest } from './wording.ts';
 
 /**
  * The sentence for one mistake against the schema: what is wrong and what would be right. Undefined when another error
@@ -54,8 +54,8 @@ const sentences: Readonly<Record<string, Sentence>> = {
 };
 
 function unknownSentence(name: string, options: readonly string[]): string {
-  const gap = missingSpace(name);
-  return `unknown option${gap === undefined ? suggest(name, options) : `, ${gap}`}`;
+  const slip = spaceFault(name);
+  return `unknown option${slip === undefined ? suggest(name, options) : `, ${slip}`}`;
 }
 
 function typeSentence(error: ShapeError, subject: string): string {
@@ -112,8 +112,8 @@ function nameSentence({ params, schema }: ShapeError): string {
     return `there is no refusal ${showName(name)}${suggest(name, texts(schema['enum']))}`;
   }
   const problem = isObject(schema) ? formatOf(schema['format'])?.fault(name) : undefined;
-  const gap = missingSpace(name);
-  if (gap !== undefined) return `${showName(name)}: ${gap}`;
+  const slip = spaceFault(name);
+  if (slip !== undefined) return `${showName(name)}: ${slip}`;
   return `${showName(name)} ${problem ?? 'is not valid as a name'}`;
 }
 

@@ -59,7 +59,10 @@ export const formats = {
     '^[A-Za-z]([A-Za-z0-9_]{0,30}[A-Za-z0-9])?$',
     'is not a prefix, use up to 32 letters, digits and "_", a letter first and no "_" last',
   ),
-  visible: fitting((text) => /^[\x21-\x7e]*$/.test(text), 'must be visible ASCII characters without spaces'),
+  visible: fitting(
+    (text) => /^[\x21-\x7e]*$/.test(text),
+    'must be visible ASCII characters without spaces or line breaks',
+  ),
   title: fitting(
     (text) => /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text),
     'must be visible ASCII characters',

@@ -15,7 +15,8 @@ export function show(value: unknown): string {
 
 /** The same of a text in which an @ or a colon means nothing, as in a regular expression. */
 export function showText(text: string): string {
-  return JSON.stringify(text.length > shownMax ? `${text.slice(0, shownMax)}…` : text);
+  const shown = JSON.stringify(text.length > shownMax ? `${text.slice(0, shownMax)}…` : text);
+  return shown.replaceAll(noPlainSpace, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`);
 }
 
 /** Whether a key of the file may be shown whole. A longer one, or one with other characters, may be a secret. */
@@ -33,9 +34,13 @@ export function showName(name: string): string {
   return JSON.stringify(isPlainName(name) ? name : startOfName(name));
 }
 
-/** What is said of `secret:text`, which YAML takes for one key; nothing for any other name. */
-export function missingSpace(name: string): string | undefined {
-  return /^[A-Za-z]+:/.test(name) ? 'a space is missing after the colon' : undefined;
+/** Blanks and signs that look like a space, or like nothing, and mean something else to YAML. Web pages have them. */
+const noPlainSpace = /[^\S ]|\p{Cf}/gu;
+
+/** What is said of `secret:text`, which YAML takes for one key, and of a blank that parts nothing; nothing for any other name. */
+export function spaceFault(name: string): string | undefined {
+  if (/^[A-Za-z]+:/.test(name)) return 'a space is missing after the colon';
+  return name.search(noPlainSpace) === -1 ? undefined : 'a blank in it is no plain space';
 }
 
 /** `, did you mean "upstream"?` when one of the names is near, otherwise the names, otherwise nothing. */

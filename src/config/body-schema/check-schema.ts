@@ -1,7 +1,7 @@
 import type { AnySchema, ErrorObject } from 'ajv/dist/2020.js';
 import { isObject } from '../../content/is-object.ts';
 import { childPointer, isAtOrBelow, stepsOf } from '../json-pointer.ts';
-import { missingSpace, showName, suggestNear } from '../wording.ts';
+import { spaceFault, showName, suggestNear } from '../wording.ts';
 import { ruleOf } from './describe-errors.ts';
 import { createAjv, isNote } from './json-schema.ts';
 import { referenceProblems } from './references.ts';
@@ -42,8 +42,8 @@ export function checkSchema(schema: unknown): AnySchema {
 function* keywordProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
   for (const keyword of Object.keys(schema)) {
     if (keywords.has(keyword) || isNote(keyword)) continue;
-    const gap = missingSpace(keyword);
-    const cure = gap === undefined ? suggestNear(keyword, [...keywords]) : `, ${gap}`;
+    const slip = spaceFault(keyword);
+    const cure = slip === undefined ? suggestNear(keyword, [...keywords]) : `, ${slip}`;
     const message = `unknown keyword ${showName(keyword)}${cure}`;
     yield { pointer: childPointer(pointer, keyword), message };
   }

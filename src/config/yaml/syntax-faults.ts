@@ -218,8 +218,9 @@ const sentences: Readonly<Record<ErrorCode, string>> = {
   DUPLICATE_KEY: 'this key is there twice',
   IMPOSSIBLE: 'this is not valid YAML',
   KEY_OVER_1024_CHARS: 'a key is longer than 1024 characters',
-  MISSING_CHAR: 'something is missing here: a ":", a comma, a closing quote or a bracket',
-  MULTILINE_IMPLICIT_KEY: 'a key must be on one line, perhaps a ":" is missing',
+  MISSING_CHAR:
+    'something is missing here: a ":" or the space after it, a comma, a closing quote or a bracket',
+  MULTILINE_IMPLICIT_KEY: 'a key must be on one line, perhaps a ":" is missing, or a space after it',
   MULTIPLE_ANCHORS: 'only one anchor can stand here',
   MULTIPLE_DOCS: 'the file must hold one document, remove the "---"',
   MULTIPLE_TAGS: 'only one tag can stand here',

@@ -118,7 +118,7 @@ function readSecret(
     return { digest: lower, start: '' };
   }
   if (typeof secret !== 'string' || !/^[\x21-\x7e]{1,1024}$/.test(secret)) {
-    throw invalidField('secret', 'must be visible ASCII characters without spaces');
+    throw invalidField('secret', 'must be visible ASCII characters without spaces or line breaks');
   }
   if (isVariable(secret)) {
     throw invalidField('secret', 'looks like a variable that was not replaced');

@@ -151,7 +151,9 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
   {
     name: 'what looks like it and is a number',
     text: 'enum: [\n  -1,\n  "a" "b"\n]\n',
-    says: ['3:7: something is missing here: a ":", a comma, a closing quote or a bracket'],
+    says: [
+      '3:7: something is missing here: a ":" or the space after it, a comma, a closing quote or a bracket',
+    ],
   },
   {
     name: 'what looks like it within a text',
@@ -747,6 +749,28 @@ routes:
     name: 'a token without a space before it',
     text: `${least}admin: { listen: "127.0.0.1:9690", token:admin-token-0123456789 }\n`,
     says: ['3:36: admin["token…"]: unknown option, a space is missing after the colon'],
+  },
+  {
+    name: 'an option without a space before its value, in a block',
+    text: `${least}workers:2\nlog: { level: info }\n`,
+    says: ['3:1: a key must be on one line, perhaps a ":" is missing, or a space after it'],
+  },
+  {
+    name: 'such an option as the last of a block',
+    text: `${least}log:\n  level: info\n  format:json\n`,
+    says: [
+      '5:3: something is missing here: a ":" or the space after it, a comma, a closing quote or a bracket',
+    ],
+  },
+  {
+    name: 'blanks that are no spaces, as web pages have them',
+    text: `${least}log:\n\u00A0 level: info\nkeys: [{ id: demo, plan: \u200Bfree, secret: demo-secret-0123456789 }]\nplans: { free: { \u00A0concurrency: 8 } }\n`,
+    says: [
+      '3:1: log: is empty, it must be a mapping (option: value); {} has the defaults',
+      '4:1: ["…"]: unknown option, a blank in it is no plain space',
+      '5:20: keys[0].plan: there is no plan "\\u{200b}free", did you mean "free"?',
+      '6:18: plans.free["…"]: unknown option, a blank in it is no plain space',
+    ],
   },
   {
     name: 'a secret without its option',

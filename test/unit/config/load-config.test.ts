@@ -475,7 +475,7 @@ plans: { free: {} }
     '4:49: routes[0].cost: -1 is too small, the least is 0',
     '5:8: log.level: there is no "inf", did you mean "info"?',
     '6:20: keys[0].plan: there is no plan "fre", did you mean "free"?',
-    '6:31: keys[0].secret: the value must be visible ASCII characters without spaces',
+    '6:31: keys[0].secret: the value must be visible ASCII characters without spaces or line breaks',
   ]);
 });
 
