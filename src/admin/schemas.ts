@@ -71,7 +71,7 @@ const usageProperties: SchemaOf<KeyUsage> = {
         ...count,
       },
       remaining: count,
-      resetsAt: { description: 'null for a lifetime.', ...moment },
+      resetsAt: { description: 'When the period ends, or has ended; null for a lifetime.', ...moment },
     }),
   },
 };

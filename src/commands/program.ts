@@ -4,11 +4,11 @@ import type { Shell } from './completion.ts';
 import type { CommandFlags } from './desk.ts';
 import { exitCodes } from './exit-codes.ts';
 import { addKeysCommands } from './keys/program.ts';
-import type { ListFlags } from './list-pages.ts';
 import { watchOutput } from './output.ts';
 import { withPages } from './page-flags.ts';
 import { run } from './run.ts';
 import { nextStop } from './stop-signals.ts';
+import type { UsageFlags } from './usage.ts';
 import { withholdWords } from './withhold-words.ts';
 
 const help = 'see --help';
@@ -127,6 +127,7 @@ function addUsage(program: Command): void {
       )
       .addOption(configOption()),
   )
+    .option('--ended', 'the periods before the current ones, which are kept for a day')
     .addHelpText(
       'after',
       `
@@ -135,9 +136,10 @@ USED includes LEASED, the units that gateways have drawn ahead and not yet accou
 Examples:
   $ gatehouse usage show
   $ gatehouse usage show demo --json
-  $ gatehouse usage show --all --json | jq -r 'select(any(.quotas[]; .remaining == 0)).key'`,
+  $ gatehouse usage show --all --json | jq -r 'select(any(.quotas[]; .remaining == 0)).key'
+  $ gatehouse usage show --all --json --ended     # on the first of a month: what to charge for the last one`,
     )
-    .action((key: string | undefined, options: CommandFlags & ListFlags) =>
+    .action((key: string | undefined, options: UsageFlags) =>
       run(import('./usage.ts'), ({ showUsage }) => showUsage(key, options)),
     );
 

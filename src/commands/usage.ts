@@ -1,20 +1,22 @@
 import type { Config } from '../config/config.ts';
-import { viewUsage, type UsageView } from '../quota/usage-book.ts';
+import { viewUsage, type UsagePeriods, type UsageView } from '../quota/usage-book.ts';
 import { printTable } from './columns.ts';
 import { atDesk, type CommandFlags, type TerminalDesk } from './desk.ts';
 import { exitCodes } from './exit-codes.ts';
 import { listPages, type ListFlags } from './list-pages.ts';
 import { agree } from './terminal.ts';
 
+export type UsageFlags = CommandFlags & ListFlags & UsagePeriods;
+
 /** `gatehouse usage show`: what one key or all of them have used, as a table or as JSON. */
-export function showUsage(key: string | undefined, options: CommandFlags & ListFlags): Promise<number> {
+export function showUsage(key: string | undefined, options: UsageFlags): Promise<number> {
   return atDesk({ ...options, readOnly: true }, async (desk) => {
     if (key === undefined) return await listUsage(desk, options);
-    const used = viewUsage(await desk.usage.read(key));
+    const { ended } = options;
+    const used = viewUsage(await desk.usage.read(key, { ended }));
     const { stdout } = desk.terminal;
-    stdout.write(
-      options.json === true ? `${JSON.stringify(used)}\n` : printUsage([used], desk.config, stdout),
-    );
+    const table = { plans: desk.config.plans, ended, stream: stdout };
+    stdout.write(options.json === true ? `${JSON.stringify(used)}\n` : printUsage([used], table));
     return exitCodes.ok;
   });
 }
@@ -35,28 +37,29 @@ export function resetUsage(
   });
 }
 
-function listUsage({ usage, config, terminal }: TerminalDesk, flags: ListFlags): Promise<number> {
+function listUsage({ usage, config, terminal }: TerminalDesk, flags: UsageFlags): Promise<number> {
+  const { ended } = flags;
   return listPages<UsageView>(flags, terminal, {
     nothing: 'There is no key. Make one with: gatehouse keys create',
     idOf: ({ key }) => key,
     noun: 'the usage of key',
-    print: (usages, stream) => printUsage(usages, config, stream),
+    print: (usages, stream) => printUsage(usages, { plans: config.plans, ended, stream }),
     read: async (cursor, limit) => {
-      const { items, ...page } = await usage.list({ cursor, limit });
+      const { items, ...page } = await usage.list({ ended, cursor, limit });
       return { items: items.map(viewUsage), ...page };
     },
   });
 }
 
-const heading = ['KEY', 'PLAN', 'QUOTA', 'LIMIT', 'USED', 'LEASED', 'REMAINING', 'RESETS'];
+const heading = ['KEY', 'PLAN', 'QUOTA', 'LIMIT', 'USED', 'LEASED', 'REMAINING'];
 
-function printUsage(
-  usages: readonly UsageView[],
-  { plans }: Pick<Config, 'plans'>,
-  stream: NodeJS.WritableStream,
-): string {
+interface UsageTable extends Pick<Config, 'plans'>, UsagePeriods {
+  readonly stream: NodeJS.WritableStream;
+}
+
+function printUsage(usages: readonly UsageView[], { plans, ended, stream }: UsageTable): string {
   const rows = usages.flatMap((usage) => rowsOf(usage, plans.has(usage.plan)));
-  return printTable(heading, rows, stream);
+  return printTable([...heading, ended === true ? 'ENDED' : 'RESETS'], rows, stream);
 }
 
 function rowsOf({ key, plan, quotas }: UsageView, isPlanKnown: boolean): readonly (readonly string[])[] {

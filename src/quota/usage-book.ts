@@ -9,7 +9,7 @@ import { KeyProblem } from '../keys/key-problem.ts';
 import type { KnownKey, Listed } from '../stores/key-store.ts';
 import { Unreadable } from '../stores/ledger.ts';
 import type { Store } from '../stores/store.ts';
-import { countersAt } from './counters.ts';
+import { countersAt, countersBefore } from './counters.ts';
 import { planOf, type Entitlement } from './plan-of.ts';
 import { readUsage, zeroOf, type UsageReading } from './usage-reading.ts';
 
@@ -20,8 +20,14 @@ export interface KeyUsage {
   readonly quotas: readonly UsageReading[];
 }
 
+/** Of which periods. */
+export interface UsagePeriods {
+  /** Of those before the current ones, as far as they are kept. Default false. */
+  readonly ended?: boolean | undefined;
+}
+
 /** Which keys to list: those after the cursor, which is the id of the last one before. */
-export interface UsageQuery {
+export interface UsageQuery extends UsagePeriods {
   readonly cursor: string | undefined;
   readonly limit: number;
 }
@@ -37,8 +43,11 @@ export interface UsageReset {
  * `KeyProblem` for what does not exist, and with `StoreUnavailable` when the store fails.
  */
 export interface UsageBook {
-  read(id: string): Promise<KeyUsage>;
-  /** Keys of the configuration in its order, then those of the store in the order of their ids. Revoked ones are left out. */
+  read(id: string, periods?: UsagePeriods): Promise<KeyUsage>;
+  /**
+   * Keys of the configuration in its order, then those of the store in the order of their ids. Revoked ones are left out, but not
+   * of periods that have ended: their owners may still have to pay.
+   */
   list(page: UsageQuery): Promise<Page<KeyUsage>>;
   /** What a reset would set to zero: one quota of the key, or all. */
   planReset(id: string, quota: string | undefined): Promise<UsageReset>;
@@ -95,30 +104,37 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
     throw new KeyProblem('conflict', `plan ${key.plan} of key ${key.id} has no quotas`);
   }
 
-  async function usageOf(key: EntitledKey, plan: PlanRule): Promise<KeyUsage> {
+  async function usageOf(key: EntitledKey, plan: PlanRule, { ended }: UsagePeriods): Promise<KeyUsage> {
     const at = await store.ledger.readTime(key.id);
-    const quotas = await readUsage(store.ledger, { keyId: key.id, plan, at });
+    const counters = ended === true ? countersBefore(plan, at) : countersAt(plan, at);
+    const quotas = await readUsage(store.ledger, key.id, counters);
     return { key: key.id, plan: key.plan, quotas };
   }
 
   /** A key whose plan is gone has no quotas. */
-  async function usageIn({ id, found: key }: Listed<EntitledKey>): Promise<Listed<KeyUsage>> {
+  async function usageIn(
+    { id, found: key }: Listed<EntitledKey>,
+    periods: UsagePeriods,
+  ): Promise<Listed<KeyUsage>> {
     if (key === undefined) return { id, found: undefined };
     const plan = planOf(key, config.plans);
     if (plan === undefined) return { id, found: { key: id, plan: key.plan, quotas: [] } };
     try {
-      return { id, found: await usageOf(key, plan) };
+      return { id, found: await usageOf(key, plan, periods) };
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error;
       return { id, found: undefined };
     }
   }
 
-  async function readIn(list: readonly Listed<EntitledKey>[]): Promise<Omit<Page<KeyUsage>, 'next'>> {
+  async function readIn(
+    list: readonly Listed<EntitledKey>[],
+    periods: UsagePeriods,
+  ): Promise<Omit<Page<KeyUsage>, 'next'>> {
     const items: KeyUsage[] = [];
     const unreadable: string[] = [];
     for (const some of slicesOf(list, keysAtOnce)) {
-      for (const { id, found } of await Promise.all(some.map(usageIn))) {
+      for (const { id, found } of await Promise.all(some.map((key) => usageIn(key, periods)))) {
         if (found === undefined) unreadable.push(id);
         else items.push(found);
       }
@@ -143,21 +159,21 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
   }
 
   return {
-    async read(id) {
+    async read(id, periods = {}) {
       const key = await find(id);
-      return await usageOf(key, rulesOf(key));
+      return await usageOf(key, rulesOf(key), periods);
     },
-    async list({ cursor, limit }) {
+    async list({ cursor, limit, ...periods }) {
       const startsInFile = cursor === undefined || inFile.has(cursor);
       if (!startsInFile && !isKeyId(cursor)) throw badCursor();
       const at = config.keys.findIndex((key) => key.id === cursor);
       const own = startsInFile ? config.keys.slice(at + 1, at + 1 + limit).map(listedOf) : [];
-      if (own.length === limit) return { ...(await readIn(own)), next: own.at(-1)?.id ?? null };
+      if (own.length === limit) return { ...(await readIn(own, periods)), next: own.at(-1)?.id ?? null };
       const { keys, next } = await listStored(startsInFile ? '' : cursor, limit - own.length);
       const stored = keys
         .map(({ id, found }) => ({ id, found: found?.record }))
-        .filter(({ found }) => found?.revokedAt === undefined);
-      return { ...(await readIn([...own, ...stored])), next };
+        .filter(({ found }) => periods.ended === true || found?.revokedAt === undefined);
+      return { ...(await readIn([...own, ...stored], periods)), next };
     },
     async planReset(id, quota) {
       const { key, counters } = await chooseCounters(id, quota);

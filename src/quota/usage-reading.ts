@@ -1,6 +1,4 @@
-import type { PlanRule } from '../config/plan-rule.ts';
 import { endOfTime, type Counter, type Ledger, type Usage } from '../stores/ledger.ts';
-import { countersAt } from './counters.ts';
 
 /** What the store says about one quota of a key. */
 export interface UsageReading {
@@ -11,23 +9,16 @@ export interface UsageReading {
   /** The part of `used` that processes have said they hold ahead. */
   readonly leased: number;
   readonly remaining: number;
-  /** Milliseconds since the epoch; undefined for a lifetime. */
+  /** Milliseconds since the epoch; undefined for a lifetime. Of a period that has ended it is past. */
   readonly resetsAt: number | undefined;
 }
 
-/** A key, its plan and the instant of its periods, by the store's clock as far as it is known. */
-export interface UsageQuestion {
-  readonly keyId: string;
-  readonly plan: PlanRule;
-  readonly at: number;
-}
-
-/** Reads the quotas of a key as the store has them. Rejects with `StoreUnavailable` when it does not answer. */
+/** Reads counters of a key as the store has them. Rejects with `StoreUnavailable` when it does not answer. */
 export async function readUsage(
   ledger: Pick<Ledger, 'readUsage'>,
-  { keyId, plan, at }: UsageQuestion,
+  keyId: string,
+  counters: readonly Counter[],
 ): Promise<readonly UsageReading[]> {
-  const counters = countersAt(plan, at);
   const usage = await ledger.readUsage(keyId, counters);
   return counters.map((counter, index) => readingOf(counter, usage[index] ?? unused));
 }

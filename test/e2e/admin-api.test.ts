@@ -342,6 +342,11 @@ function apiRules({ ask, other, gateways }: Scene): void {
     await everywhere(body.secret, 200);
     const used = () => ask('GET', path).then((answer) => answer.body.quotas[0]?.used ?? 0);
     await until(async () => (await used()) > 0);
+    const { quotas: ended } = (await ask('GET', `${path}?ended=true`)).body;
+    assert.ok(
+      ended.every((quota) => quota.used === 0),
+      'there is one on the first day of a month only',
+    );
     // Gateways give back what they hold; until then it counts as used.
     await until(
       async () =>
@@ -351,6 +356,7 @@ function apiRules({ ask, other, gateways }: Scene): void {
     assert.equal((await ask('POST', `${path}/reset`)).status, 200, 'no body is all of them');
     assert.equal((await ask('POST', `${path}/reset`, { body: '{}' })).status, 415, 'a body has its type');
     assert.equal((await ask('GET', '/v1/keys/demo/usage')).body.plan, 'free');
+    assert.equal((await ask('GET', '/v1/keys/demo/usage?ended=yes')).status, 422);
     assert.equal((await ask('GET', '/v1/keys/nobody/usage')).status, 404);
   });
 

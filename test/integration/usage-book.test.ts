@@ -2,17 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { KeyProblem } from '../../src/keys/key-problem.ts';
-import { countersAt } from '../../src/quota/counters.ts';
+import { countersAt, countersBefore } from '../../src/quota/counters.ts';
 import { createUsageBook, type KeyUsage, type UsageBook } from '../../src/quota/usage-book.ts';
 import { StoreUnavailable, Unreadable } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { aKey, aNote } from '../helpers/a-key.ts';
 import { aPlan, aQuota } from '../helpers/lease-scene.ts';
-import { aDraw } from '../helpers/ledger-orders.ts';
+import { aDraw, someUnits } from '../helpers/ledger-orders.ts';
 import { createMemoryLedger } from '../helpers/memory-ledger.ts';
 import { spoilKey } from '../helpers/spoil-key.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
+const dayMs = 86_400_000;
 const plans = new Map([['free', { name: 'free', ...aPlan({ quotas: [aQuota(7)] }) }]]);
 
 test('the usage of all keys is listed page by page: those of the file, then those of the store', async (t) => {
@@ -146,6 +147,32 @@ test('usage is read and reset in the period of the store, whatever the clock her
   assert.equal((await book.read('ada')).quotas[0]?.used, 3);
   await book.reset('ada', undefined);
   assert.equal((await ledger.readUsage('ada', counters))[0]?.used, 0);
+});
+
+test('what was used in the period before is told, of keys that were revoked since too', async (t) => {
+  const store = await openStore(parseStoreAddress(`sqlite:${tempFolder(t)}/usage.db`));
+  t.after(() => store.close());
+  const daily = new Map([
+    ['free', { name: 'free', ...aPlan({ quotas: [aQuota(7, 'day'), aQuota(9, 'lifetime')] }) }],
+  ]);
+  const to = aKey({ id: 'left', plan: 'free', revokedAt: 1 });
+  await store.keys.changeKey({ from: undefined, to, note: aNote() });
+  const book = createUsageBook({ config: { keys: [keyOf('ada')], plans: daily }, store });
+  const at = await store.ledger.readTime('ada');
+  await store.ledger.charge(someUnits({ keyId: 'ada', counters: countersAt(daily.get('free')!, at) }));
+  for (const keyId of ['ada', 'left'])
+    await store.ledger.charge(
+      someUnits({ keyId, counters: countersBefore(daily.get('free')!, at), units: 5 }),
+    );
+
+  const { items } = await book.list({ ended: true, cursor: undefined, limit: 9 });
+  const told = items.map(({ key, quotas }) => [key, ...quotas.map(({ name, used }) => `${name} ${used}`)]);
+  assert.deepEqual(told, [
+    ['ada', 'day 5'],
+    ['left', 'day 5'],
+  ]);
+  const [day] = (await book.read('ada', { ended: true })).quotas;
+  assert.equal(day?.resetsAt, Math.floor(at / dayMs) * dayMs);
 });
 
 test('a reset asks the store for nothing after it: what is done is not told as a failure', async () => {

@@ -12,8 +12,18 @@ export const usageOperations: readonly Operation[] = [
     tag,
     role: 'read',
     summary: 'show what a key has used of its quotas',
+    query: {
+      ended: {
+        description:
+          'The periods before the current ones, which are kept for a day; otherwise the current ones.',
+        type: 'boolean',
+      },
+    },
     answers: [{ status: 200, description: 'The quotas of the key.', schema: 'Usage' }],
-    handle: async ({ id }, { usage }) => ({ status: 200, body: viewUsage(await usage.read(id)) }),
+    handle: async ({ id, query }, { usage }) => ({
+      status: 200,
+      body: viewUsage(await usage.read(id, query)),
+    }),
   }),
   operation({
     id: 'resetUsage',

@@ -2,6 +2,7 @@ import type { PlanRule } from '../../config/plan-rule.ts';
 import type { Ledger } from '../../stores/ledger.ts';
 import type { LeaseCounts } from '../../telemetry/metrics.ts';
 import { type Clock, pause } from '../../waiting/clock.ts';
+import { countersAt } from '../counters.ts';
 import type { LedgerAccess } from '../ledger-access.ts';
 import type { ReserveOrder } from '../reserve-order.ts';
 import { readUsage, withoutHeld, type UsageReading } from '../usage-reading.ts';
@@ -99,7 +100,7 @@ export class Leases {
     if (!this.time.isKnown) this.time.learn(await this.#ledger.readTime(keyId), askedAt);
     const at = this.time.latest(this.time.tick());
     const before = this.#heldAt(keyId, plan, at);
-    const readings = await readUsage(this.#ledger, { keyId, plan, at });
+    const readings = await readUsage(this.#ledger, keyId, countersAt(plan, at));
     // What was drawn meanwhile may not be in the reading: never tell less than was used.
     const held = Math.min(before, this.#heldAt(keyId, plan, at));
     return readings.map((reading) => withoutHeld(reading, held));

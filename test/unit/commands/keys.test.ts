@@ -374,6 +374,20 @@ test('usage is set to zero where somebody agrees, and the quotas are named', asy
   assert.deepEqual(await reset('--yes', '--quota', 'day'), [0, 'day of key demo: set to zero\n', '']);
 });
 
+test('the usage of the periods before is shown, and when they ended', async (t) => {
+  const config: Yaml = JSON.parse(readFileSync(withoutStore(t).file, 'utf8'));
+  const plans = { free: { quotas: [{ name: 'daily', limit: 9, per: 'day' }] } };
+  const file = writeTemporary(t, JSON.stringify({ ...config, plans }));
+  await commandHere(['keys', 'create', '--plan', 'free', '--config', file]);
+  const show = async (...words: readonly string[]) =>
+    (await commandHere(['usage', 'show', ...words, '--ended', '--config', file])).stdout;
+  const midnight = '20[-0-9]{8}T00:00:00';
+  assert.match(await show(), new RegExp(`^KEY .* ENDED\ndemo +free +daily +9 +0 +0 +9 +${midnight}Z\n`));
+  assert.match(await show('demo'), new RegExp(` ENDED\n.* ${midnight}Z\n$`));
+  const { quotas } = JSON.parse(await show('demo', '--json'));
+  assert.ok(Date.parse(quotas[0].resetsAt) <= Date.now());
+});
+
 test('a file is imported, over the keys that are there where that is asked for, and told in the form that was asked for', async (t) => {
   const { run } = withoutStore(t);
   const file = join(tempFolder(t), 'keys.jsonl');
