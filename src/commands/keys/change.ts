@@ -7,7 +7,7 @@ import { invalidField, invalidFields } from '../../keys/key-problem.ts';
 import { createKeyRules } from '../../keys/key-rules.ts';
 import type { KeyView } from '../../keys/key-view.ts';
 import { readNewKey } from '../../keys/new-key.ts';
-import { atDesk, type CommandFlags } from '../desk.ts';
+import { atDesk, type CommandFlags, type TerminalDesk } from '../desk.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { canShowSecret, writeSecret } from '../output.ts';
 import { agree, type Terminal } from '../terminal.ts';
@@ -48,7 +48,7 @@ export async function rotateKey(
   return atDesk(options, async (open) => {
     const overlapMs = readOverlap(options);
     if (overlapMs === 0) {
-      const question = `The secrets of ${id} stop working at once. Go on?`;
+      const question = `The secrets of ${await nameOf(id, open)} stop working at once. Go on?`;
       const agreed = await agree(question, options, open.terminal);
       if (agreed !== true) return agreed;
     }
@@ -102,8 +102,7 @@ export function switchKey(
   return atDesk(options, async (open) => {
     const consequence = consequences[action];
     if (consequence !== undefined) {
-      const { name } = await open.book.show(id);
-      const which = name === '' ? id : `${id} (${name})`;
+      const which = await nameOf(id, open);
       const agreed = await agree(`Key ${which} ${consequence}. Go on?`, options, open.terminal);
       if (agreed !== true) return agreed;
       if (open.config.keys.some((key) => key.id === id)) open.terminal.stderr.write(twinWarning(id));
@@ -113,6 +112,12 @@ export function switchKey(
     else if (options.quiet !== true) open.terminal.stderr.write(`Key ${id} was ${action}d.\n`);
     return exitCodes.ok;
   });
+}
+
+/** What people know a key by. Nobody is asked about one that there is not. */
+async function nameOf(id: string, { book }: TerminalDesk): Promise<string> {
+  const { name } = await book.show(id);
+  return name === '' ? id : `${id} (${name})`;
 }
 
 /** While a key moves from the file to the store it is in both, and ending it in the store may be meant to end it altogether. */
