@@ -107,19 +107,30 @@ function typesOfMark(beginning: string): readonly string[] | undefined {
 const pictureCodec =
   /V_(?:VP[89]|AV1|AVS|MPEG|MS\/|THEORA|MJPEG|REAL|QUICKTIME|UNCOMPRESSED|PRORES|FFV1|DIRAC)/;
 
-/** A page that begins a track (RFC 3533 §6) of Theora, Dirac, VP8 or Ogg Media. */
+/** The handler of a picture track in MP4 and what comes of it (ISO/IEC 14496-12 §8.4.3). */
+const pictureHandler = /hdlr[^]{8}vide/;
+
+/** A page that begins a track (RFC 3533 §6) of Theora, Dirac, VP8 or Ogg Media: the first is that of one track, and others follow. */
 // oxlint-disable-next-line no-control-regex
-const oggPictures = /OggS\0\x02[^]{20}\x01[^](?:\x80theora|BBCD\0|OVP80|\x01video\0)/;
+const picturePage = /OggS\0\x02[^]{20}\x01[^](?:\x80theora|BBCD\0|OVP80|\x01video\0)/;
+
+/** What announces a picture track, by the subtype that the library gives a container. */
+const pictureTracks = new Map([
+  ['webm', pictureCodec],
+  ['matroska', pictureCodec],
+  ['mp4', pictureHandler],
+  ['x-m4a', pictureHandler],
+  ['quicktime', pictureHandler],
+  ['3gpp', pictureHandler],
+  ['3gpp2', pictureHandler],
+  ['ogg', picturePage],
+]);
 
 /**
  * Whether a container that could hold sound alone announces a video track. It is looked for in the sample only: an MP4
  * file may describe its tracks at its end, and then passes for either.
  */
 function showsPictures(mime: string, sample: Buffer): boolean {
-  if (mime === 'video/webm' || mime === 'video/matroska') return pictureCodec.test(sample.toString('latin1'));
-  if (mime === 'video/mp4' || mime === 'video/quicktime' || mime.startsWith('video/3gpp'))
-    return /hdlr[^]{8}vide/.test(sample.toString('latin1'));
-  // The first page of an Ogg tells one of its tracks; the others follow, each in a page of its own.
-  if (sample.toString('latin1', 0, 4) === 'OggS') return oggPictures.test(sample.toString('latin1'));
-  return false;
+  const [, subtype = ''] = mime.split(/[/;]/);
+  return pictureTracks.get(subtype)?.test(sample.toString('latin1')) ?? false;
 }
