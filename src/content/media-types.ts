@@ -4,7 +4,7 @@ import type * as MimeTypes from 'mime-types';
 /** One name for a type that goes by several: lower case, aliases resolved, parameters kept out by the caller. */
 export function canonicalType(type: string): string {
   const lower = type.toLowerCase();
-  return aliases.get(lower) ?? lower;
+  return aliases.get(lower) ?? aliases.get(lower.replace('/x-', '/')) ?? lower;
 }
 
 /** Whether a canonical type fits the pattern (`audio/wav`, `audio/*`, `*`+`/*`). */
@@ -54,52 +54,54 @@ export function isTextType(type: string): boolean {
   return type.startsWith('text/') || /\+(?:json|xml|yaml)$/.test(type) || textApplications.has(type);
 }
 
+/** Each may also be written with `x-` before its subtype, as it was before it had a name of its own (RFC 6648). */
 const synonyms: readonly (readonly [canonical: string, ...others: string[]])[] = [
-  ['audio/wav', 'audio/x-wav', 'audio/wave', 'audio/vnd.wave', 'audio/x-pn-wav'],
-  ['audio/mpeg', 'audio/mp3', 'audio/x-mp3', 'audio/mpeg3', 'audio/x-mpeg', 'audio/x-mpeg-3', 'audio/mpg'],
-  ['audio/flac', 'audio/x-flac'],
+  ['audio/wav', 'audio/wave', 'audio/vnd.wave', 'audio/pn-wav'],
+  ['audio/mpeg', 'audio/mp3', 'audio/mpeg3', 'audio/mpeg-3', 'audio/mpg'],
+  ['audio/flac'],
   // The four at the end are those of Linux desktops.
   [
     'audio/ogg',
-    'audio/x-ogg',
     'audio/opus',
     'audio/vorbis',
-    'audio/x-flac+ogg',
-    'audio/x-opus+ogg',
-    'audio/x-speex+ogg',
-    'audio/x-vorbis+ogg',
+    'audio/flac+ogg',
+    'audio/opus+ogg',
+    'audio/speex+ogg',
+    'audio/vorbis+ogg',
   ],
-  ['application/ogg', 'application/x-ogg'],
-  ['audio/mp4', 'audio/x-m4a', 'audio/m4a', 'audio/x-mp4'],
+  ['application/ogg'],
+  ['audio/mp4', 'audio/m4a'],
   // Android's recorders and Windows have a name of their own each.
-  ['audio/aac', 'audio/x-aac', 'audio/aacp', 'audio/aac-adts', 'audio/x-hx-aac-adts', 'audio/vnd.dlna.adts'],
-  ['audio/aiff', 'audio/x-aiff'],
-  ['audio/amr', 'audio/x-amr', 'audio/amr-nb'],
-  ['audio/midi', 'audio/mid', 'audio/x-midi'],
-  ['audio/matroska', 'audio/x-matroska'],
-  ['video/matroska', 'video/x-matroska'],
-  ['video/vnd.avi', 'video/x-msvideo', 'video/avi', 'video/msvideo'],
+  ['audio/aac', 'audio/aacp', 'audio/aac-adts', 'audio/hx-aac-adts', 'audio/vnd.dlna.adts'],
+  ['audio/aiff'],
+  ['audio/amr', 'audio/amr-nb'],
+  ['audio/midi', 'audio/mid'],
+  ['audio/matroska'],
+  ['video/matroska'],
+  ['video/vnd.avi', 'video/avi', 'video/msvideo'],
   ['image/jpeg', 'image/jpg', 'image/pjpeg'],
-  ['image/png', 'image/x-png', 'image/apng', 'image/vnd.mozilla.apng'],
-  ['image/bmp', 'image/x-ms-bmp', 'image/x-bmp'],
+  ['image/png', 'image/apng', 'image/vnd.mozilla.apng'],
+  ['image/bmp', 'image/ms-bmp'],
   ['image/x-icon', 'image/vnd.microsoft.icon'],
-  ['application/pdf', 'application/x-pdf'],
-  ['application/zip', 'application/x-zip', 'application/x-zip-compressed'],
+  ['application/pdf'],
+  ['application/zip', 'application/zip-compressed'],
   // Linux desktops name a packed tar by both.
-  ['application/gzip', 'application/x-gzip', 'application/x-compressed-tar'],
-  ['application/vnd.rar', 'application/x-rar-compressed', 'application/x-rar'],
+  ['application/gzip', 'application/compressed-tar'],
+  ['application/vnd.rar', 'application/rar', 'application/rar-compressed'],
   ['application/rtf', 'text/rtf'],
   ['font/woff', 'application/font-woff'],
   ['application/xml', 'text/xml'],
   ['application/json', 'text/json'],
-  ['application/yaml', 'application/x-yaml', 'text/yaml', 'text/x-yaml'],
-  ['text/csv', 'application/csv', 'text/x-csv'],
-  ['text/vcard', 'text/x-vcard'],
-  ['text/javascript', 'application/javascript', 'application/x-javascript'],
+  ['application/yaml', 'text/yaml'],
+  ['text/csv', 'application/csv'],
+  ['text/vcard'],
+  ['text/javascript', 'application/javascript'],
 ];
 
 const aliases = new Map(
-  synonyms.flatMap(([canonical, ...others]) => others.map((other) => [other, canonical] as const)),
+  synonyms.flatMap(([canonical, ...others]) =>
+    [canonical, ...others].map((each) => [each, canonical] as const),
+  ),
 );
 
 /**
