@@ -57,43 +57,57 @@ export function isTextType(type: string): boolean {
 /** Each may also be written with `x-` before its subtype, as it was before it had a name of its own (RFC 6648). */
 const synonyms: readonly (readonly [canonical: string, ...others: string[]])[] = [
   ['audio/wav', 'audio/wave', 'audio/vnd.wave', 'audio/pn-wav'],
-  ['audio/mpeg', 'audio/mp3', 'audio/mpeg3', 'audio/mpeg-3', 'audio/mpg'],
+  ['audio/mpeg', 'audio/mp3', 'audio/mp2', 'audio/mpeg3', 'audio/mpeg-3', 'audio/mpg'],
   ['audio/flac'],
-  // The four at the end are those of Linux desktops.
+  // Those with a plus are of Linux desktops.
   [
     'audio/ogg',
     'audio/opus',
     'audio/vorbis',
+    'audio/speex',
     'audio/flac+ogg',
     'audio/opus+ogg',
     'audio/speex+ogg',
     'audio/vorbis+ogg',
   ],
+  ['video/ogg', 'video/theora+ogg', 'video/ogm+ogg'],
   ['application/ogg'],
-  ['audio/mp4', 'audio/m4a'],
+  ['audio/mp4', 'audio/m4a', 'audio/m4b'],
   // Android's recorders and Windows have a name of their own each.
   ['audio/aac', 'audio/aacp', 'audio/aac-adts', 'audio/hx-aac-adts', 'audio/vnd.dlna.adts'],
-  ['audio/aiff'],
+  ['audio/aiff', 'audio/aifc'],
   ['audio/amr', 'audio/amr-nb'],
   ['audio/midi', 'audio/mid'],
+  ['audio/ac3', 'audio/vnd.dolby.dd-raw'],
+  ['audio/ape'],
+  ['audio/wavpack'],
   ['audio/matroska'],
   ['video/matroska'],
   ['video/vnd.avi', 'video/avi', 'video/msvideo'],
+  ['video/mp2t', 'video/vnd.dlna.mpeg-tts'],
   ['image/jpeg', 'image/jpg', 'image/pjpeg'],
   ['image/png', 'image/apng', 'image/vnd.mozilla.apng'],
   ['image/bmp', 'image/ms-bmp'],
+  // HEIC is HEIF coded with HEVC, and clients call either by the name of the other.
+  ['image/heif', 'image/heic', 'image/heif-sequence', 'image/heic-sequence'],
   ['image/x-icon', 'image/vnd.microsoft.icon'],
   ['application/pdf'],
+  ['application/postscript', 'application/eps', 'image/eps', 'application/illustrator'],
+  ['application/vnd.visio', 'application/vnd.ms-visio.viewer'],
   ['application/zip', 'application/zip-compressed'],
   // Linux desktops name a packed tar by both.
-  ['application/gzip', 'application/compressed-tar'],
+  ['application/gzip', 'application/compressed-tar', 'application/gtar-compressed'],
+  ['application/x-bzip2', 'application/bzip', 'application/bzip-compressed-tar'],
+  ['application/x-xz', 'application/xz-compressed-tar'],
   ['application/vnd.rar', 'application/rar', 'application/rar-compressed'],
   ['application/rtf', 'text/rtf'],
   ['font/woff', 'application/font-woff'],
   ['application/xml', 'text/xml'],
   ['application/json', 'text/json'],
   ['application/yaml', 'text/yaml'],
-  ['text/csv', 'application/csv'],
+  ['text/plain', 'text/log'],
+  // The last is Android's.
+  ['text/csv', 'application/csv', 'text/comma-separated-values'],
   ['text/vcard'],
   ['text/javascript', 'application/javascript'],
 ];
@@ -106,13 +120,18 @@ const aliases = new Map(
 
 /**
  * Declared types that are wider than their name: clients look at the extension alone, so Firefox calls every `.ogg` a video
- * (Bugzilla 1240259), all of them every `.webm`, and Windows with Office every CSV file an Excel sheet and every RTF a Word
- * document. Not `video/mp4`: its pictures may only be told of at its end.
+ * (Bugzilla 1240259), all of them every `.webm`, mime-types 3.0.1 every `.mp4` an application, and Windows every file of Illustrator
+ * a PostScript one and, with Office, every CSV file an Excel sheet and every RTF a Word document. Not `video/mp4`: its pictures may
+ * only be told of at its end.
  */
 const declaredAlso = new Map<string, readonly string[]>([
   ['application/ogg', ['audio/ogg', 'video/ogg']],
   ['video/ogg', ['audio/ogg']],
   ['video/webm', ['audio/webm']],
+  ['application/mp4', ['audio/mp4', 'video/mp4']],
+  ['application/vnd.ms-asf', ['video/x-ms-asf']],
+  ['application/postscript', ['application/pdf']],
+  ['application/x-compressed', ['application/gzip', 'application/zip', 'application/vnd.rar']],
   ['application/vnd.ms-excel', ['text/csv']],
   ['application/msword', ['application/rtf']],
 ]);
@@ -126,10 +145,6 @@ const signatureMeans = new Map<string, readonly string[]>([
   ['video/quicktime', ['video/quicktime', 'audio/mp4']],
   ['video/3gpp2', ['video/3gpp2', 'audio/3gpp2']],
   ['video/webm', ['video/webm', 'audio/webm']],
-  ['image/heif', ['image/heif', 'image/heic']],
-  ['image/heif-sequence', ['image/heif-sequence', 'image/heif', 'image/heic-sequence', 'image/heic']],
-  ['image/heic-sequence', ['image/heic-sequence', 'image/heic']],
-  ['application/eps', ['application/eps', 'application/postscript']],
   ['video/mp1s', ['video/mp1s', 'video/mpeg']],
   ['video/mp2p', ['video/mp2p', 'video/mpeg']],
   ['video/matroska', ['video/matroska', 'audio/matroska']],
@@ -166,6 +181,8 @@ const signatureMeans = new Map<string, readonly string[]>([
       'application/vnd.ms-excel',
       'application/vnd.ms-outlook',
       'application/vnd.ms-powerpoint',
+      'application/vnd.visio',
+      'application/x-msi',
     ],
   ],
 ]);
@@ -185,6 +202,10 @@ const textApplications = new Set([
 /** Extensions of the containers above, and of types that the registry lists under their old name. */
 const moreExtensions: readonly (readonly [extension: string, ...types: string[]])[] = [
   ['awb', 'audio/amr-wb'],
+  ['ac3', 'audio/ac3'],
+  ['ape', 'audio/ape'],
+  ['wv', 'audio/wavpack'],
+  ['voc', 'audio/x-voc'],
   ['zst', 'application/zstd'],
   ['tgz', 'application/gzip'],
   ['mp4', 'audio/mp4'],
@@ -192,8 +213,12 @@ const moreExtensions: readonly (readonly [extension: string, ...types: string[]]
   ['ogg', 'application/ogg', 'video/ogg'],
   ['oga', 'application/ogg'],
   ['opus', 'application/ogg'],
+  ['ogm', 'video/ogg'],
   ['webm', 'audio/webm'],
   ['3gp', 'audio/3gpp'],
+  ['3g2', 'audio/3gpp2'],
+  ['ai', 'application/pdf'],
+  ['msi', 'application/x-msi'],
   ['ndjson', 'application/x-ndjson'],
   ['jsonl', 'application/jsonl', 'application/x-ndjson'],
 ];
