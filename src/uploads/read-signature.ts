@@ -13,9 +13,9 @@ export const sampleBytesMax = 16 * 1024;
 export async function readSignature(sample: Buffer): Promise<readonly string[] | undefined> {
   if (isTagAlone(sample)) return taggedTypes;
   const beginning = behindPrefixes(sample).toString('latin1');
-  // The library would unpack up to 16 MB of it, only to look for a tar: 15 KB took 40 ms.
-  if (beginning.startsWith('\x1f\x8b\x08')) return ['application/gzip'];
-  return (await askLibrary(sample)) ?? typesOfMark(beginning);
+  return (
+    typesOfMark(earlyMarks, beginning) ?? (await askLibrary(sample)) ?? typesOfMark(lateMarks, beginning)
+  );
 }
 
 async function askLibrary(sample: Buffer): Promise<readonly string[] | undefined> {
@@ -87,8 +87,19 @@ function behindPrefixes(sample: Buffer): Buffer {
   }
 }
 
+type Marks = readonly (readonly [mark: RegExp, ...types: string[]])[];
+
+/** What the library is not asked about. */
+const earlyMarks: Marks = [
+  // It would unpack up to 16 MB, only to look for a tar: 15 KB took 40 ms.
+  // oxlint-disable-next-line no-control-regex
+  [/^\x1f\x8b\x08/, 'application/gzip'],
+  // It goes by the major brand alone, which can be that of HEIF (ISO/IEC 23008-12 §10.2).
+  [/^[^]{4}ftypmif1(?:[^]{4}){1,8}avif/, 'image/avif'],
+];
+
 /** What the library does not know, because it looks at the very beginning alone, or for what lies beyond the sample. */
-const marks: readonly (readonly [mark: RegExp, ...types: string[]])[] = [
+const lateMarks: Marks = [
   // Waves of over 4 GB (EBU Tech 3306, ITU-R BS.2088), which some recorders always write, and those in big-endian.
   [/^(?:RF64|BW64|RIFX)[^]{4}WAVE/, 'audio/wav'],
   // What tells the kinds of TIFF apart may lie anywhere, and libtiff writes it at the end (TIFF 6.0, section 2).
@@ -98,7 +109,7 @@ const marks: readonly (readonly [mark: RegExp, ...types: string[]])[] = [
   [/^\0+\xff[\xe2\xe3\xf2\xf3\xfa\xfb][^\0\xf0-\xff]/, 'audio/mpeg'],
 ];
 
-function typesOfMark(beginning: string): readonly string[] | undefined {
+function typesOfMark(marks: Marks, beginning: string): readonly string[] | undefined {
   const [, ...types] = marks.find(([mark]) => mark.test(beginning)) ?? [];
   return types.length === 0 ? undefined : types;
 }

@@ -74,6 +74,7 @@ export const samples = {
   tiffDirectoryLast: tiff('II', 40_000),
   tiffInBigEndian: tiff('MM', 40_000),
   heif: mp4('mif1'),
+  avifByMinorBrand: box('ftyp', Buffer.from('mif1\0\0\0\0mif1avifmiaf')),
   heic: mp4('heic'),
   heicSequence: mp4('hevc'),
   heifSequence: mp4('msf1'),
