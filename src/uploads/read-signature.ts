@@ -37,12 +37,15 @@ async function askLibrary(sample: Buffer): Promise<readonly string[] | undefined
 export async function typesWithSignature(): Promise<ReadonlySet<string>> {
   if (!known) {
     const { supportedMimeTypes } = await loadFileType();
-    known = new Set([...supportedMimeTypes].flatMap(typesOfSignature));
+    known = new Set([...supportedMimeTypes].flatMap(typesOfSignature)).difference(seldomMarked);
   }
   return known;
 }
 
 const loadFileType = () => loadLibrary(() => import('file-type'));
+
+/** The mark of a disc lies behind the sample, that of a disk at its end, and an STL has one only where it is written in text. */
+const seldomMarked = new Set(['application/x-iso9660-image', 'application/x-apple-diskimage', 'model/stl']);
 
 const deadlineMs = 5000;
 
