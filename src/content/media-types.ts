@@ -136,6 +136,8 @@ const declaredAlso = new Map<string, readonly string[]>([
   ['application/msword', ['application/rtf']],
 ]);
 
+const office = 'application/vnd.openxmlformats-officedocument';
+
 /** Containers whose first bytes do not tell sound from pictures, and families that share a signature. */
 const signatureMeans = new Map<string, readonly string[]>([
   ['video/mp4', ['video/mp4', 'audio/mp4', 'video/x-m4v']],
@@ -169,9 +171,36 @@ const signatureMeans = new Map<string, readonly string[]>([
       'model/vnd.usdz+zip',
     ],
   ],
+  ['application/java-archive', ['application/java-archive', 'application/vnd.android.package-archive']],
+  // What kind of document it is stands in a part that some programs write last; without it the library goes by the folders.
   [
-    'application/java-archive',
-    ['application/java-archive', 'application/vnd.android.package-archive', 'application/zip'],
+    `${office}.wordprocessingml.document`,
+    [
+      `${office}.wordprocessingml.document`,
+      `${office}.wordprocessingml.template`,
+      'application/vnd.ms-word.document.macroenabled.12',
+      'application/vnd.ms-word.template.macroenabled.12',
+    ],
+  ],
+  [
+    `${office}.spreadsheetml.sheet`,
+    [
+      `${office}.spreadsheetml.sheet`,
+      `${office}.spreadsheetml.template`,
+      'application/vnd.ms-excel.sheet.macroenabled.12',
+      'application/vnd.ms-excel.template.macroenabled.12',
+    ],
+  ],
+  [
+    `${office}.presentationml.presentation`,
+    [
+      `${office}.presentationml.presentation`,
+      `${office}.presentationml.slideshow`,
+      `${office}.presentationml.template`,
+      'application/vnd.ms-powerpoint.presentation.macroenabled.12',
+      'application/vnd.ms-powerpoint.slideshow.macroenabled.12',
+      'application/vnd.ms-powerpoint.template.macroenabled.12',
+    ],
   ],
   [
     'application/x-cfb',

@@ -26,7 +26,9 @@ async function askLibrary(sample: Buffer): Promise<readonly string[] | undefined
     const found = await Promise.race([fileTypeFromBuffer(sample, options), expiry(deadline)]);
     if (found === undefined) return undefined;
     const types = typesOfSignature(found.mime);
-    return showsPictures(found.mime, sample) ? types.filter((type) => !type.startsWith('audio/')) : types;
+    if (showsPictures(found.mime, sample)) return types.filter((type) => !type.startsWith('audio/'));
+    // Whatever it holds, it is an archive too: the library goes by the names inside.
+    return sample.subarray(0, 4).equals(zipMark) ? [...types, 'application/zip'] : types;
   } catch {
     if (deadline.aborted) throw busy('the type of a file was not read in time');
     return undefined;
@@ -46,6 +48,8 @@ const loadFileType = () => loadLibrary(() => import('file-type'));
 
 /** The mark of a disc lies behind the sample, that of a disk at its end, and an STL has one only where it is written in text. */
 const seldomMarked = new Set(['application/x-iso9660-image', 'application/x-apple-diskimage', 'model/stl']);
+
+const zipMark = Buffer.from('PK\x03\x04');
 
 const deadlineMs = 5000;
 
