@@ -46,7 +46,7 @@ export function typesWithExtension(): readonly string[] {
 /** The canonical types that a content signature, as the signature library names it, leaves possible. */
 export function typesOfSignature(mime: string): readonly string[] {
   const type = canonicalType(mime.split(';', 1)[0] ?? mime);
-  return signatureMeans.get(type) ?? [type];
+  return [type, ...(signatureAlso.get(type) ?? [])];
 }
 
 /** Whether a canonical type is plain text: it has no signature, so all of the file is checked to be text. */
@@ -138,45 +138,40 @@ const declaredAlso = new Map<string, readonly string[]>([
 
 const office = 'application/vnd.openxmlformats-officedocument';
 
-/** Containers whose first bytes do not tell sound from pictures, and families that share a signature. */
-const signatureMeans = new Map<string, readonly string[]>([
-  ['video/mp4', ['video/mp4', 'audio/mp4', 'video/x-m4v']],
-  ['video/x-m4v', ['video/x-m4v', 'video/mp4']],
+/** What a signature may mean besides: containers do not tell sound from pictures by it, and families share one. */
+const signatureAlso = new Map<string, readonly string[]>([
+  ['video/mp4', ['audio/mp4', 'video/x-m4v']],
+  ['video/x-m4v', ['video/mp4']],
   // A profile of MP4 (3GPP TS 26.244); some recorders call their files by the wider name.
-  ['video/3gpp', ['video/3gpp', 'audio/3gpp', 'video/mp4', 'audio/mp4']],
-  ['video/quicktime', ['video/quicktime', 'audio/mp4']],
-  ['video/3gpp2', ['video/3gpp2', 'audio/3gpp2']],
-  ['video/webm', ['video/webm', 'audio/webm']],
-  ['video/mp1s', ['video/mp1s', 'video/mpeg']],
-  ['video/mp2p', ['video/mp2p', 'video/mpeg']],
-  ['video/matroska', ['video/matroska', 'audio/matroska']],
-  ['audio/amr', ['audio/amr', 'audio/amr-wb']],
-  ['audio/ogg', ['audio/ogg', 'application/ogg']],
-  ['video/ogg', ['video/ogg', 'application/ogg']],
-  ['application/ogg', ['application/ogg', 'audio/ogg', 'video/ogg']],
+  ['video/3gpp', ['audio/3gpp', 'video/mp4', 'audio/mp4']],
+  ['video/quicktime', ['audio/mp4']],
+  ['video/3gpp2', ['audio/3gpp2']],
+  ['video/webm', ['audio/webm']],
+  ['video/mp1s', ['video/mpeg']],
+  ['video/mp2p', ['video/mpeg']],
+  ['video/matroska', ['audio/matroska']],
+  ['audio/amr', ['audio/amr-wb']],
+  ['audio/ogg', ['application/ogg']],
+  ['video/ogg', ['application/ogg']],
+  ['application/ogg', ['audio/ogg', 'video/ogg']],
   ['audio/x-ms-asf', ['audio/x-ms-wma', 'video/x-ms-asf']],
-  ['video/x-ms-asf', ['video/x-ms-wmv', 'video/x-ms-asf']],
-  [
-    'application/vnd.ms-asf',
-    ['application/vnd.ms-asf', 'audio/x-ms-wma', 'video/x-ms-wmv', 'video/x-ms-asf'],
-  ],
+  ['video/x-ms-asf', ['video/x-ms-wmv']],
+  ['application/vnd.ms-asf', ['audio/x-ms-wma', 'video/x-ms-wmv', 'video/x-ms-asf']],
   // What an archive is can be told far behind its beginning, or by no mark at all.
   [
     'application/zip',
     [
-      'application/zip',
       'application/vnd.android.package-archive',
       'application/vnd.google-earth.kmz',
       'application/vnd.ms-excel.sheet.binary.macroenabled.12',
       'model/vnd.usdz+zip',
     ],
   ],
-  ['application/java-archive', ['application/java-archive', 'application/vnd.android.package-archive']],
+  ['application/java-archive', ['application/vnd.android.package-archive']],
   // What kind of document it is stands in a part that some programs write last; without it the library goes by the folders.
   [
     `${office}.wordprocessingml.document`,
     [
-      `${office}.wordprocessingml.document`,
       `${office}.wordprocessingml.template`,
       'application/vnd.ms-word.document.macroenabled.12',
       'application/vnd.ms-word.template.macroenabled.12',
@@ -185,7 +180,6 @@ const signatureMeans = new Map<string, readonly string[]>([
   [
     `${office}.spreadsheetml.sheet`,
     [
-      `${office}.spreadsheetml.sheet`,
       `${office}.spreadsheetml.template`,
       'application/vnd.ms-excel.sheet.macroenabled.12',
       'application/vnd.ms-excel.template.macroenabled.12',
@@ -194,7 +188,6 @@ const signatureMeans = new Map<string, readonly string[]>([
   [
     `${office}.presentationml.presentation`,
     [
-      `${office}.presentationml.presentation`,
       `${office}.presentationml.slideshow`,
       `${office}.presentationml.template`,
       'application/vnd.ms-powerpoint.presentation.macroenabled.12',
@@ -205,7 +198,6 @@ const signatureMeans = new Map<string, readonly string[]>([
   [
     'application/x-cfb',
     [
-      'application/x-cfb',
       'application/msword',
       'application/vnd.ms-excel',
       'application/vnd.ms-outlook',
