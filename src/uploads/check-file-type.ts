@@ -42,7 +42,7 @@ export class FileTypeCheck {
   write(chunk: Buffer): void {
     if (this.#state === 'signature') return;
     this.#isText = this.#text.write(chunk);
-    if (this.#state === 'text' && !this.#isText) throw this.#unsupported('not text');
+    if (this.#state === 'text' && !this.#isText) throw this.#notText();
     if (this.#state === 'pending' && this.#sample.length < sampleBytesMax) {
       this.#sample.add(chunk.subarray(0, sampleBytesMax - this.#sample.length));
     }
@@ -51,7 +51,7 @@ export class FileTypeCheck {
   end(): void {
     this.#ended = true;
     this.#isText = this.#text.end();
-    if (this.#state === 'text' && !this.#isText) throw this.#unsupported('not text');
+    if (this.#state === 'text' && !this.#isText) throw this.#notText();
   }
 
   /** Whether the file's type has passed; text must still hold to its end. */
@@ -77,27 +77,34 @@ export class FileTypeCheck {
       claimed.length > 0 &&
       agreed.some((each) => isTextType(each) && mayBeText(each, { signature, sample }))
     ) {
-      if (!this.#isText || !isUtf8Charset(this.#claims.charset)) throw this.#unsupported('not UTF-8 text');
+      if (!this.#isText || !isUtf8Charset(this.#claims.charset)) throw this.#notText();
       this.#state = 'text';
     } else {
-      throw this.#noneAgreed(signature ? [...claims, { by: 'its content', types: signature }] : claims);
+      const said = signature ? [...claims, { by: 'its content', types: signature }] : claims;
+      throw unsupported(`${this.#claims.label} must be ${this.#explain(said)}`, noneAgreed);
     }
   }
 
-  #noneAgreed(claims: readonly Claim[]): Refusal {
-    const detail = 'declared type, extension and content agree on no allowed type';
-    if (!areApart(claims, this.#allowed)) return this.#unsupported(detail);
-    const sources = claims.map(({ by }) => by);
-    const message = `${this.#claims.label} must be of one type: ${listed('and', sources)} differ`;
-    return unsupported(message, detail);
+  /** Says what about the file is at fault: the allowed types alone may be the very ones that were sent. */
+  #explain(claims: readonly Claim[]): string {
+    const allowed = this.#allowed.length === 1 ? `${this.#allowed[0]}` : `one of ${this.#allowed.join(', ')}`;
+    const expected = this.#allowed.includes('*/*') ? 'of a known type' : allowed;
+    if (claims.length === 0) return `${expected}: nothing says that it is`;
+    const left = claims.map(({ by, types }) => ({
+      by,
+      types: types.filter((type) => matchesAny(type, this.#allowed)),
+    }));
+    const others = left.filter(({ types }) => types.length === 0);
+    if (others.length > 0) return `${expected}: ${namesOf(others)} ${others.length === 1 ? 'is' : 'are'} not`;
+    return haveCommon(left) ? `${expected}: its content is not` : `of one type: ${namesOf(left)} differ`;
   }
 
-  #unsupported(detail: string): Refusal {
-    const types = this.#allowed.length === 1 ? this.#allowed[0] : `one of ${this.#allowed.join(', ')}`;
-    const expected = this.#allowed.includes('*/*') ? 'what its declared type and its name say' : types;
-    return unsupported(`${this.#claims.label} must be ${expected}`, detail);
+  #notText(): Refusal {
+    return unsupported(`${this.#claims.label} must be text in UTF-8`, 'not UTF-8 text');
   }
 }
+
+const noneAgreed = 'declared type, extension and content agree on no allowed type';
 
 /** The canonical types that something about a file leaves possible. */
 interface Claim {
@@ -113,13 +120,15 @@ function readClaims({ type, fileName }: FileClaims): readonly Claim[] {
   ].filter((claim): claim is Claim => claim.types !== undefined);
 }
 
-/** Whether each claim alone is of an allowed type, but not all together: the allowed types would only repeat what was sent. */
-function areApart(claims: readonly Claim[], allowed: readonly string[]): boolean {
-  const [first = [], ...others] = claims.map(({ types }) =>
-    types.filter((type) => matchesAny(type, allowed)),
+function namesOf(claims: readonly Claim[]): string {
+  return listed(
+    'and',
+    claims.map(({ by }) => by),
   );
-  const eachIsAllowed = [first, ...others].every(({ length }) => length > 0);
-  return eachIsAllowed && !first.some((type) => others.every((types) => types.includes(type)));
+}
+
+function haveCommon([first, ...others]: readonly Claim[]): boolean {
+  return first?.types.some((type) => others.every(({ types }) => types.includes(type))) ?? false;
 }
 
 /** A type without a known signature is taken on its claims, unless the content shows another type. */

@@ -52,7 +52,11 @@ const forms: Readonly<Record<string, readonly [refusal: RefusalCode, body: Buffe
   'no file at all': ['file_missing', formBody([note]), 'file is missing'],
   'an empty file': ['file_missing', formBody([{ ...good, data: '' }]), 'file is empty'],
   'an empty file name': ['file_missing', formBody([{ ...good, fileName: '' }])],
-  'text as a sound': ['file_unsupported', formBody([{ ...good, data: text }]), 'file must be audio/wav'],
+  'text as a sound': [
+    'file_unsupported',
+    formBody([{ ...good, data: text }]),
+    'file must be audio/wav: its content is not',
+  ],
   'a sound under another type': ['file_unsupported', formBody([{ ...good, type: 'image/png' }])],
   'a sound under another extension': ['file_unsupported', formBody([{ ...good, fileName: 'a.png' }])],
   'a path as a file name': ['file_unsupported', formBody([{ ...good, fileName: '../a.wav' }])],

@@ -409,31 +409,48 @@ describe('the check of a file type', () => {
     }
   });
 
-  it('names the field and the types, and nothing of the file', async () => {
-    await assert.rejects(
-      check(samples.text, { fileName: 'evil.wav', type: 'audio/wav', allowed: 'audio/wav audio/mpeg' }),
-      (error) =>
-        error instanceof Refusal && error.publicMessage === 'file must be one of audio/wav, audio/mpeg',
-    );
-    await assert.rejects(check(samples.text, { fileName: 'a.wav', type: undefined, allowed: 'audio/*' }), {
-      publicMessage: 'file must be audio/*',
-    });
-    await assert.rejects(check(samples.text, { fileName: 'a.qqq', type: 'foo/bar', allowed: '*/*' }), {
-      publicMessage: 'file must be what its declared type and its name say',
-    });
-  });
-
-  const mixed: readonly (readonly [...Case, apart: string])[] = [
-    ['png', 'a.jpg', 'image/jpeg', 'image/*', 'its name, its declared type and its content'],
-    ['png', 'a.jpg', undefined, 'image/png image/jpeg', 'its name and its content'],
-    ['wav', undefined, 'audio/mp3', 'audio/x-wav audio/mpeg', 'its declared type and its content'],
-    ['text', 'a.txt', 'text/csv', '*/*', 'its name and its declared type'],
+  const faults: readonly (readonly [...Case, fault: string])[] = [
+    ['text', 'a.wav', 'audio/wav', sound, `one of ${sound.replaceAll(' ', ', ')}: its content is not`],
+    ['text', 'a.wav', undefined, 'audio/*', 'audio/*: its content is not'],
+    ['wav', 'a.txt', 'audio/wav', 'audio/wav', 'audio/wav: its name is not'],
+    ['wav', 'a.unheardof', undefined, 'audio/wav', 'audio/wav: its name is not'],
+    ['wav', 'a.wav', 'image/png', 'audio/wav', 'audio/wav: its declared type is not'],
+    ['png', 'a.png', 'audio/wav', 'audio/wav', 'audio/wav: its name and its content are not'],
+    [
+      'png',
+      'a.png',
+      'image/png',
+      'audio/wav',
+      'audio/wav: its name, its declared type and its content are not',
+    ],
+    ['m4aPictures', 'a.m4a', 'audio/mp4', 'audio/mp4', 'audio/mp4: its content is not'],
+    ['csv', 'data', undefined, 'text/csv', 'text/csv: nothing says that it is'],
+    ['csv', undefined, 'application/octet-stream', 'text/csv', 'text/csv: nothing says that it is'],
+    ['text', 'a.qqq', 'foo/bar', '*/*', 'of a known type: its name is not'],
+    ['text', 'a.wav', 'audio/wav', '*/*', 'of a known type: its content is not'],
+    ['latin1', 'a.csv', 'text/csv', 'text/csv', 'text in UTF-8'],
+    [
+      'png',
+      'a.jpg',
+      'image/jpeg',
+      'image/*',
+      'of one type: its name, its declared type and its content differ',
+    ],
+    ['png', 'a.jpg', undefined, 'image/png image/jpeg', 'of one type: its name and its content differ'],
+    [
+      'wav',
+      undefined,
+      'audio/mp3',
+      'audio/x-wav audio/mpeg',
+      'of one type: its declared type and its content differ',
+    ],
+    ['text', 'a.txt', 'text/csv', '*/*', 'of one type: its name and its declared type differ'],
   ];
-  for (const [sample, fileName, type, allowed, apart] of mixed) {
-    it(`says that ${apart} differ where each is of an allowed type`, async () => {
+  for (const [sample, fileName, type, allowed, fault] of faults) {
+    it(`says of ${sample} as ${fileName} declared ${type} that it must be ${fault}`, async () => {
       await assert.rejects(check(samples[sample], { fileName, type, allowed }), {
         code: 'file_unsupported',
-        publicMessage: `file must be of one type: ${apart} differ`,
+        publicMessage: `file must be ${fault}`,
       });
     });
   }

@@ -128,16 +128,19 @@ const refused: Readonly<Record<string, Case>> = {
   },
   'a text renamed to .wav': {
     parts: [{ ...file, data: samples.text }],
-    says: ['file_unsupported', 'file must be one of audio/wav, audio/mpeg'],
+    says: ['file_unsupported', 'file must be one of audio/wav, audio/mpeg: its content is not'],
   },
   'a file of another type': {
     parts: [{ ...file, fileName: 'a.png', type: 'image/png', data: samples.png }],
-    says: ['file_unsupported', 'file must be one of audio/wav, audio/mpeg'],
+    says: [
+      'file_unsupported',
+      'file must be one of audio/wav, audio/mpeg: its name, its declared type and its content are not',
+    ],
   },
   'a second file of another type': {
     parts: [file, { ...file, data: samples.exe }],
     rule: withFile({ countMax: 2 }),
-    says: ['file_unsupported', 'file must be one of audio/wav, audio/mpeg'],
+    says: ['file_unsupported', 'file must be one of audio/wav, audio/mpeg: its content is not'],
   },
   'an extension that is not listed': {
     parts: [file],
