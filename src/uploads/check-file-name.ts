@@ -16,7 +16,8 @@ export function checkFileName(fileName: string, label: string, rule: FileNameRul
     throw ambiguous('a file has an empty file name');
   }
   if (isUnsafe(fileName)) {
-    throw unsupported(`${label} must have a plain file name`, 'unsafe file name');
+    const plain = 'no path, none of : * ? < > |, nothing invisible, no dot or space at either end';
+    throw unsupported(`${label} must have a plain file name: ${plain}`, 'unsafe file name');
   }
   if (Array.from(fileName).length > rule.nameLengthMax) {
     throw invalid(`${label} must have a file name of at most ${rule.nameLengthMax} characters`);

@@ -99,11 +99,11 @@ const contentType =
 function readDisposition(value: string | undefined): Pick<PartHeader, 'name' | 'fileName'> {
   const match = value === undefined ? null : disposition.exec(value);
   if (!match)
-    throw ambiguous('a Content-Disposition is missing or not form-data with a quoted name and file name');
+    throw ambiguous('a Content-Disposition is missing or not written as form-data; name="a"; filename="b"');
   const [, name = '', fileName] = match;
   if (!isFieldName(name)) throw ambiguous('a field name holds characters that parsers read differently');
   if (fileName !== undefined && (nameParameter.test(fileName) || escape.test(fileName))) {
-    throw ambiguous('a file name holds an escape that parsers read differently');
+    throw ambiguous('a file name holds name= or an escape such as %22, which parsers read differently');
   }
   if (fileName !== undefined && twoSemicolons.test(fileName)) {
     throw ambiguous('a file name holds two semicolons');

@@ -287,6 +287,14 @@ describe('the canonical reader refuses what two parsers could read differently',
     assert.throws(() => reader.write(Buffer.alloc(100, 'x')), isAmbiguous);
   });
 
+  it('says how names are written', () => {
+    const written = /not written as form-data; name="a"; filename="b"$/;
+    assert.throws(() => read(Buffer.from(withFileName('a\\".wav'))), { publicMessage: written });
+    assert.throws(() => read(Buffer.from(withFileName('a%22.wav'))), {
+      publicMessage: /an escape such as %22/,
+    });
+  });
+
   it('refuses header bytes that are not UTF-8', () => {
     assert.throws(() => read(Buffer.from(withFileName('\xff.wav'), 'latin1')), isAmbiguous);
   });
