@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { listed } from '../config/wording.ts';
 import { isFieldName } from '../content/form-names.ts';
 import { ambiguous } from './upload-refusals.ts';
 
@@ -16,8 +17,8 @@ export interface PartHeader {
 }
 
 /**
- * Reads the header lines of one part, without the empty line that ends them. Only Content-Disposition, Content-Type
- * and Content-Length are known, each once; every other form is one that some parser reads differently.
+ * Reads the header lines of one part, without the empty line that ends them. Each of the known ones may be there once; every other
+ * form is one that some parser reads differently.
  */
 export function readPartHeader(block: Buffer): PartHeader {
   if (!isUtf8(block)) throw ambiguous('a part header is not UTF-8');
@@ -30,7 +31,7 @@ export function readPartHeader(block: Buffer): PartHeader {
     const key = known.get(name);
     if (key === undefined)
       throw ambiguous(
-        'a part has a header other than Content-Disposition, Content-Type and Content-Length, or one in a mixture of cases',
+        `a part has a header other than ${listed('and', knownNames)}, or one in a mixture of cases`,
       );
     if (headers.has(key)) throw ambiguous('a part header is repeated');
     headers.set(key, value);
@@ -43,6 +44,10 @@ export function readPartHeader(block: Buffer): PartHeader {
   if (fileName === undefined && declared.type !== undefined) {
     throw ambiguous('a text field declares a content type');
   }
+  // formidable 3 reads a text field in it as in a charset.
+  const encoding = headers.get('content-transfer-encoding');
+  if (encoding !== undefined && (encoding !== 'binary' || declared.type === undefined))
+    throw ambiguous('a Content-Transfer-Encoding is not binary, or not of a file with a content type');
   return { name, fileName, ...declared, length: readLength(headers.get('content-length')), spelling };
 }
 
@@ -64,9 +69,12 @@ export function readDeclaredType(value: string | undefined): Pick<PartHeader, 't
 // oxlint-disable-next-line no-control-regex
 const headerLine = /^([A-Za-z-]+): ([^\x00-\x1f\x7f ](?:[^\x00-\x1f\x7f]*[^\x00-\x1f\x7f ])?)$/;
 
+/** The last is written by Ruby's multipart-post and Apache's HttpClient, and says what is so without it. */
+const knownNames = ['Content-Disposition', 'Content-Type', 'Content-Length', 'Content-Transfer-Encoding'];
+
 /** CGI.pm 4 does not know them in any other case, and takes a file for a nameless text. */
 const known = new Map(
-  ['Content-Disposition', 'Content-Type', 'Content-Length'].flatMap((name) => {
+  knownNames.flatMap((name) => {
     const key = name.toLowerCase();
     return [[name, key] as const, [key, key] as const];
   }),

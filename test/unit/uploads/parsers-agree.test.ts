@@ -43,6 +43,7 @@ const data = fc.oneof(
 const part: fc.Arbitrary<Part> = fc.oneof(
   fc.record({ name, data: text.map((value) => Buffer.from(value)) }),
   fc.record({ name, fileName, data }),
+  fc.record({ name, fileName, type: fc.constant('audio/wav\r\nContent-Transfer-Encoding: binary'), data }),
   fc.record({
     name,
     fileName,
@@ -92,6 +93,7 @@ const token = fc.constantFrom(
   'Content-Disposition: form-data; name="z"\r\n',
   '\r\nContent-Type: text/html',
   '\r\nContent-Transfer-Encoding: base64',
+  '\r\nContent-Transfer-Encoding: binary',
   '\r\nContent-Length: 3',
   '\r\n folded',
   '\r\nX: y',

@@ -44,6 +44,7 @@ const accepted: Readonly<Record<string, string>> = {
   'a type with a quoted parameter': withHeaders(
     `${disposition}\r\nContent-Type: audio/webm; codecs="opus,vp8"`,
   ),
+  'a binary transfer encoding': withHeaders(`${head}\r\nContent-Transfer-Encoding: binary`),
   'a true Content-Length in a part': withHeaders(`${head}\r\nContent-Length: 4`),
   'a Content-Length in some parts': `--B\r\n${head}\r\nContent-Length: 1\r\n\r\n1\r\n--B\r\n${head}\r\nContent-Length: 2\r\n\r\n22\r\n--B\r\n${head}\r\n\r\n333\r\n--B--\r\n`,
   'file name with spaces, semicolons and other scripts': withFileName('a b; Änne 김 (1) 100%.wav'),
@@ -143,7 +144,17 @@ const ambiguous: Readonly<Record<string, string>> = {
   'a quoted-printable transfer encoding': withHeaders(
     `${head}\r\nContent-Transfer-Encoding: quoted-printable`,
   ),
-  'a binary transfer encoding': withHeaders(`${head}\r\nContent-Transfer-Encoding: binary`),
+  'a transfer encoding of 8 bits': withHeaders(`${head}\r\nContent-Transfer-Encoding: 8bit`),
+  'a transfer encoding in upper case': withHeaders(`${head}\r\nContent-Transfer-Encoding: BINARY`),
+  'the transfer encoding of a text': withHeaders(
+    'Content-Disposition: form-data; name="a"\r\nContent-Transfer-Encoding: binary',
+  ),
+  'the transfer encoding of a file without a type': withHeaders(
+    `${disposition}\r\nContent-Transfer-Encoding: binary`,
+  ),
+  'two transfer encodings': withHeaders(
+    `${head}\r\nContent-Transfer-Encoding: binary\r\nContent-Transfer-Encoding: binary`,
+  ),
   'a content encoding': withHeaders(`${head}\r\nContent-Encoding: gzip`),
   'an unknown header': withHeaders(`${head}\r\nX-Custom: 1`),
   'a __proto__ header': withHeaders(`${head}\r\n__proto__: 1`),
