@@ -42,7 +42,7 @@ export function readPartHeader(block: Buffer): PartHeader {
   if (formInForm.test(declared.type ?? '')) throw ambiguous('a part must not be a form itself');
   // Some parsers take a part for a file by its file name, others (formidable 3) by its Content-Type.
   if (fileName === undefined && declared.type !== undefined) {
-    throw ambiguous('a text field declares a content type');
+    throw ambiguous('a part declares a content type but no file name');
   }
   // formidable 3 reads a text field in it as in a charset.
   const encoding = headers.get('content-transfer-encoding');

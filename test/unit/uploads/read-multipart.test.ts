@@ -301,6 +301,8 @@ describe('the canonical reader refuses what two parsers could read differently',
   it('says how names are written', () => {
     const written = /not written as form-data; name="a"; filename="b"$/;
     assert.throws(() => read(Buffer.from(withFileName('a\\".wav'))), { publicMessage: written });
+    const nameless = withHeaders('Content-Disposition: form-data; name="a"\r\nContent-Type: audio/wav');
+    assert.throws(() => read(Buffer.from(nameless)), { publicMessage: /but no file name$/ });
     assert.throws(() => read(Buffer.from(withFileName('a%22.wav'))), {
       publicMessage: /an escape such as %22/,
     });
