@@ -63,6 +63,8 @@ export class Connection {
       this.#onAnswer();
       this.#idleSince = performance.now();
       if (req.visit.cut === 'upstream') this.#noteCut();
+      // What stands behind an answer that broke off is lost, though its connection is read for a while.
+      if (!res.writableFinished) this.closeAnswers();
       if (req.complete) letGo(req);
       else this.#answered = req;
     });

@@ -1,17 +1,25 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { endReadably } from './linger.ts';
 
 /**
  * Ends an answer that cannot be finished, and with it its connection, so that nobody takes it for whole. One that stands behind
  * others has no connection yet: those that are ahead leave first, and of this one nothing. Node would send its beginning behind
- * them, and go on as if it had been whole.
+ * them, and go on as if it had been whole. A client that still sends gets to read those that are ahead.
  */
 export function breakOff(res: ServerResponse): void {
+  const { socket } = res;
   // Not the response's own: for an upgrade whose body is still to come that is a stream around the socket (Node 26), without a reset.
-  const { socket } = res.req;
-  if (res.socket === null && !socket.destroyed) res.once('socket', () => breakOff(res));
-  else if (endsWithConnection(res)) socket.resetAndDestroy();
-  else res.destroy();
+  const connection = res.req.socket;
+  if (socket === null && !connection.destroyed) res.once('socket', () => breakOff(res));
+  else if (endsWithConnection(res)) connection.resetAndDestroy();
+  else {
+    if (socket !== null) {
+      res.detachSocket(socket);
+      endReadably(socket);
+    }
+    res.destroy();
+  }
 }
 
 /** Ends a connection at once, and with it the first answer under way on it, if there is one. */

@@ -84,6 +84,7 @@ async function assertFull(answer: RawResponse | undefined, full: string, at = ga
 
 const keyed = `Host: gateway.test\r\napiKey: ${demoKey}\r\n`;
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\n${keyed}\r\n`;
+const getHeld = (part: string): string => `GET /v1/hold HTTP/1.1\r\n${keyed}X-Part: ${part}\r\n\r\n`;
 const upload = (headers: string, path = '/v1/upload'): string =>
   `POST ${path} HTTP/1.1\r\n${keyed}${headers}\r\n`;
 const chunked = 'Transfer-Encoding: chunked\r\n';
@@ -179,8 +180,7 @@ test('what stands behind an answer that ends its connection, to a client of HTTP
 test('a pipelined answer that breaks ends the connection behind those that are ahead of it', async (t) => {
   held.length = 0;
   const earlier = await upstreamCuts();
-  const broken = `GET /v1/hold HTTP/1.1\r\n${keyed}X-Part: broken\r\n\r\n`;
-  const raw = await open(t, get('/v1/hold') + broken);
+  const raw = await open(t, get('/v1/hold') + getHeld('broken'));
   await until(() => held.length === 2);
   const ahead = held.find(({ req }) => req.headers['x-part'] === undefined);
   const behind = held.find((res) => res !== ahead);
@@ -199,6 +199,30 @@ test('a pipelined answer that breaks ends the connection behind those that are a
     told.map(({ msg }) => msg),
     ['answered', 'cut short'],
   );
+});
+
+test('a pipelined answer that breaks takes nothing from a client that still sends but what is behind it', async (t) => {
+  held.length = 0;
+  const raw = await open(t, getHeld('ahead') + getHeld('broken') + getHeld('behind'));
+  raw.socket.pause();
+  await until(() => held.length === 3);
+  const part = (name: string): ServerResponse => held.find(({ req }) => req.headers['x-part'] === name)!;
+  part('ahead').end(Buffer.alloc(megabyte / 2, 'x'));
+  part('broken').writeHead(200, { 'Content-Length': 100 });
+  part('broken').write('abc', () => part('broken').destroy());
+  await until(() => part('behind').destroyed);
+  await nothingInFlight();
+  raw.write(upload(`Content-Length: ${megabyte}\r\n`));
+  for (let sent = 0; sent < 8; sent += 1) {
+    raw.write(piece);
+    await door.stillServes();
+  }
+  raw.socket.resume();
+  await raw.receivedUntilClose();
+  const [whole, ...others] = await raw.responses(3);
+  assert.equal(whole?.body.length, megabyte / 2);
+  assert.ok(others.length < 2 && others[0]?.complete !== true);
+  assert.equal(raw.error, undefined);
 });
 
 const linesOfHold = () => gateway.logs().filter(({ path }) => path === '/v1/hold');

@@ -313,6 +313,28 @@ for (const { name, begin, end } of broken) {
   });
 }
 
+test('what there is of a broken answer reaches a client that still sends its body', async (t) => {
+  await closeConnections();
+  raw.script = () => {};
+  const client = await openRaw(t, gateway.port);
+  const { head } = uploadBytes({ ...upload, path: '/v1/raw', body: Buffer.alloc(10_000_000) });
+  client.write(Buffer.concat([head, large]));
+  await until(() => raw.sockets.size === 1);
+  client.socket.pause();
+  for (const socket of raw.sockets) {
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 2000000\r\n\r\n${'x'.repeat(1_000_000)}`);
+    socket.end();
+  }
+  await until(() => raw.sockets.size === 0);
+  client.write(large);
+  await until(async () => (await gateway.inFlight()) === 0);
+  client.socket.resume();
+  await client.receivedUntilClose();
+  const [answer] = await client.responses(1);
+  assert.deepEqual([answer?.body.length, answer?.complete], [1_000_000, false]);
+  assert.equal(client.error, undefined);
+});
+
 test('an answer that comes before the end of the body reaches the client', async (t) => {
   recording.onArrival = (_request, res) =>
     void res.writeHead(409, { 'content-length': 2, connection: 'close' }).end('no');
