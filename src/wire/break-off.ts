@@ -15,6 +15,7 @@ export function breakOff(res: ServerResponse): void {
   else if (endsWithConnection(res)) connection.resetAndDestroy();
   else {
     if (socket !== null) {
+      res.uncork(); // Node holds what was just written until this turn is over
       res.detachSocket(socket);
       endReadably(socket);
     }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
-import type { ServerResponse } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
-import { endHalfClosed } from '../../../src/wire/break-off.ts';
+import { breakOff, endHalfClosed } from '../../../src/wire/break-off.ts';
+import { listen } from '../../helpers/listen.ts';
+import { openRaw, requestBytes } from '../../helpers/raw-socket.ts';
 
 const underWay = { writableEnded: false, answered: 200, httpVersion: '1.0' };
 
@@ -20,6 +22,24 @@ for (const [name, answer, isReset] of ways) {
     const socket = { resetAndDestroy: () => (resets += 1) } as unknown as Socket;
     endHalfClosed(socket, answer && answerOf(answer));
     assert.equal(resets, isReset ? 1 : 0);
+  });
+}
+
+for (const [framing, headers] of [
+  ['with a length', { 'Content-Length': 9 }],
+  ['in chunks', {}],
+] as const) {
+  test(`an answer ${framing} that breaks off in the turn in which it began has begun for the client too`, async (t) => {
+    const server = createServer((_, res) => {
+      res.writeHead(200, headers).write('part');
+      breakOff(res);
+    });
+    const client = await openRaw(t, await listen(t, server));
+    client.write(requestBytes('GET /'));
+    await client.receivedUntilClose();
+    const [answer] = await client.responses(1);
+    assert.deepEqual([answer?.status, answer?.text, answer?.complete], [200, 'part', false]);
+    assert.equal(client.error, undefined);
   });
 }
 
