@@ -2,13 +2,30 @@ import assert from 'node:assert/strict';
 import type { PlanRule } from '../../src/config/plan-rule.ts';
 import { countersAt } from '../../src/quota/counters.ts';
 import type { Hold } from '../../src/quota/leases/lease.ts';
-import type { Leases } from '../../src/quota/leases/leases.ts';
+import { Leases, type LeasesOptions } from '../../src/quota/leases/leases.ts';
 import type { Usage } from '../../src/stores/ledger.ts';
-import { aPlan, aQuota, type createQuotaScene } from './lease-scene.ts';
+import { aPlan, aQuota, createQuotaScene } from './lease-scene.ts';
 
 /** The month in which the scene's clock starts, and a plan that counts over it. */
 export const may = Date.UTC(2026, 4, 1);
 export const plan = aPlan({ quotas: [aQuota(100_000)] });
+
+interface LeaseOptions extends Partial<LeasesOptions> {
+  /** What the clocks of the scene show at first. */
+  readonly start?: number;
+}
+
+/** The leases of one process in a scene of their own. */
+export function openLeases({ start, ...options }: LeaseOptions = {}) {
+  const scene = createQuotaScene(start);
+  return { scene, leases: new Leases({ ...scene.options, ...options }) };
+}
+
+/** The same, once the process draws ahead, and what it has spent until then. */
+export async function openWarm(options?: LeaseOptions) {
+  const { scene, leases } = openLeases(options);
+  return { scene, leases, spent: await warmUp(scene, leases) };
+}
 
 /** Reserves for the key of the scene, and fails unless that is granted. */
 export async function take(leases: Leases, rule: PlanRule = plan, cost = 1): Promise<Hold> {

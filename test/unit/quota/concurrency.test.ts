@@ -14,6 +14,18 @@ import { createQuotaScene } from '../../helpers/lease-scene.ts';
 const own: ConcurrencyRule = { limit: 2, shared: false };
 const shared: ConcurrencyRule = { ...own, shared: true };
 
+/** The places of one process, with the store and the clock that they have. */
+function openPlaces() {
+  const scene = createQuotaScene();
+  return { ...scene, places: new Concurrency(scene.options) };
+}
+
+/** The same of two processes. */
+function openTwo() {
+  const { places: one, ...scene } = openPlaces();
+  return { ...scene, one, two: new Concurrency(scene.options) };
+}
+
 async function enter(places: Concurrency, rule = shared, onStoreFailure: OnStoreFailure = 'refuse') {
   return await places.enter('ada', rule, onStoreFailure);
 }
@@ -25,8 +37,7 @@ async function enterSurely(places: Concurrency, rule = shared): Promise<Place> {
 }
 
 test('a key has as many requests in flight in a process as its limit, and leaving twice frees one place', async () => {
-  const { options } = createQuotaScene();
-  const places = new Concurrency(options);
+  const { places, options } = openPlaces();
   const first = await enterSurely(places, own);
   assert.deepEqual([first.reading.remaining, first.unasked], [1, false]);
   await enterSurely(places, own);
@@ -40,9 +51,7 @@ test('a key has as many requests in flight in a process as its limit, and leavin
 });
 
 test('a shared limit holds over all processes', async () => {
-  const { options, clock } = createQuotaScene();
-  const one = new Concurrency(options);
-  const two = new Concurrency(options);
+  const { one, two, clock } = openTwo();
   const first = await enterSurely(one);
   await enterSurely(two);
   assert.equal((await enter(one)).kind, 'full');
@@ -133,8 +142,7 @@ for (const isInOutage of [false, true]) {
 }
 
 test('an outage refuses or allows, as the plan says, and leaks no place', async () => {
-  const { options, weather, clock } = createQuotaScene();
-  const places = new Concurrency(options);
+  const { places, weather, clock } = openPlaces();
   weather.loses = true;
   await assert.rejects(enter(places), StoreUnavailable);
   const allowed = await enter(places, shared, 'allow');
@@ -148,9 +156,7 @@ test('an outage refuses or allows, as the plan says, and leaks no place', async 
 });
 
 test('a shared limit that is full is not asked for each request, and a place that was left is not renewed', async () => {
-  const { options, clock, ledger } = createQuotaScene();
-  const one = new Concurrency(options);
-  const two = new Concurrency(options);
+  const { one, two, clock, ledger } = openTwo();
   const taken = [await enterSurely(one), await enterSurely(one)];
   for (let count = 0; count < 20; count += 1) assert.equal((await enter(two)).kind, 'full');
   assert.equal(ledger.calls.get('enter'), 3);
@@ -162,8 +168,7 @@ test('a shared limit that is full is not asked for each request, and a place tha
 });
 
 test('denials are forgotten each when it is old, and nothing stays in memory', async () => {
-  const { options, clock, ledger } = createQuotaScene();
-  const places = new Concurrency(options);
+  const { places, clock, ledger } = openPlaces();
   const one: ConcurrencyRule = { ...shared, limit: 1 };
   const deny = async (keyId: string) => {
     await ledger.enter({ keyId, placeId: 'of another', limit: 1, expiresInMs: 60_000 });
@@ -197,9 +202,7 @@ test('a denial that is forgotten while another request of the key waits leaves n
 });
 
 test('a place that is left in this process is usable at once, although others had filled the limit', async () => {
-  const { options } = createQuotaScene();
-  const one = new Concurrency(options);
-  const two = new Concurrency(options);
+  const { one, two } = openTwo();
   const place = await enterSurely(one);
   await enterSurely(two);
   assert.equal((await enter(one)).kind, 'full');
@@ -208,9 +211,7 @@ test('a place that is left in this process is usable at once, although others ha
 });
 
 test('a denial that was asked for before a place was left in this process is not remembered', async () => {
-  const { options, weather, clock } = createQuotaScene();
-  const one = new Concurrency(options);
-  const two = new Concurrency(options);
+  const { one, two, weather, clock } = openTwo();
   const place = await enterSurely(one);
   await enterSurely(two);
   weather.takesMs = 10;
@@ -224,9 +225,7 @@ test('a denial that was asked for before a place was left in this process is not
 });
 
 test('places that were left, or perhaps taken, during an outage are free soon after it', async () => {
-  const { options, weather, clock } = createQuotaScene();
-  const one = new Concurrency(options);
-  const two = new Concurrency(options);
+  const { one, two, weather, clock } = openTwo();
   const taken = await enterSurely(one);
   weather.loses = true;
   await assert.rejects(enter(one), StoreUnavailable);
@@ -289,9 +288,7 @@ for (const how of ['a call failed', 'it was connected to again'] as const) {
 
 for (const answers of ['soon', 'late'] as const) {
   test(`of what was left before an outage the store is told again that is connected to again, and answers ${answers}`, async () => {
-    const { options, ledger, weather, clock } = createQuotaScene();
-    const one = new Concurrency(options);
-    const two = new Concurrency(options);
+    const { one, two, options, ledger, weather, clock } = openTwo();
     const left: PlaceOrder[] = [];
     const noting = new Concurrency({
       ...options,
@@ -334,8 +331,7 @@ test('while the store answers some and fails others it is told twice at most of 
 });
 
 test('a key that is told of places that were left already has them at its next request', async () => {
-  const { options, weather, clock } = createQuotaScene();
-  const places = new Concurrency(options);
+  const { places, weather, clock } = openPlaces();
   const taken = [await enterSurely(places), await enterSurely(places)];
   weather.refuses = true;
   for (const place of taken) place.leave();
@@ -348,8 +344,7 @@ test('a key that is told of places that were left already has them at its next r
 });
 
 test('in a long outage it is tried now and then to leave a place', async () => {
-  const { options, weather, clock, ledger } = createQuotaScene();
-  const places = new Concurrency(options);
+  const { places, weather, clock, ledger } = openPlaces();
   const { limit, ...rest } = shared;
   const taken = await Promise.all(
     Array.from({ length: 20 }, () => enterSurely(places, { ...rest, limit: limit * 10 })),
@@ -368,9 +363,7 @@ test('in a long outage it is tried now and then to leave a place', async () => {
 for (const outageMs of [6000, 17_000, 24_000, 29_000]) {
   for (const takenForMs of [0, 4500]) {
     test(`no place is given twice after an outage of ${outageMs} ms, ${takenForMs} ms after it was taken`, async () => {
-      const { options, weather, clock } = createQuotaScene();
-      const one = new Concurrency(options);
-      const two = new Concurrency(options);
+      const { one, two, weather, clock } = openTwo();
       await enterSurely(one);
       await clock.pass(takenForMs);
       await enterSurely(two);
@@ -389,9 +382,7 @@ for (const outageMs of [6000, 17_000, 24_000, 29_000]) {
 
 for (const asksMeanwhile of [true, false]) {
   test(`after an outage in which places expired no other is taken before those in flight are told again, by one that ${asksMeanwhile ? 'asked' : 'was idle'} meanwhile`, async () => {
-    const { options, weather, clock } = createQuotaScene();
-    const one = new Concurrency(options);
-    const two = new Concurrency(options);
+    const { one, two, weather, clock } = openTwo();
     const taken = [await enterSurely(one), await enterSurely(one)];
     assert.equal((await enter(two)).kind, 'full');
     weather.refuses = true;
@@ -466,8 +457,7 @@ for (const was of ['busy', 'idle', 'asked all the time'] as const) {
 
 for (const quietMs of [0, 30_000, 3_600_000]) {
   test(`a short outage costs nobody a wait, ${quietMs} ms after it`, async () => {
-    const { options, weather, clock } = createQuotaScene();
-    const places = new Concurrency(options);
+    const { places, weather, clock } = openPlaces();
     await clock.pass(60_000);
     weather.refuses = true;
     await assert.rejects(enter(places), StoreUnavailable);
@@ -480,8 +470,7 @@ for (const quietMs of [0, 30_000, 3_600_000]) {
 }
 
 test('what is not told of a place in an outage is told soon after it, once, and not of places left meanwhile', async () => {
-  const { options, weather, clock, ledger } = createQuotaScene();
-  const places = new Concurrency(options);
+  const { places, weather, clock, ledger } = openPlaces();
   const wide = { ...shared, limit: 300 };
   const taken = await Promise.all(Array.from({ length: 300 }, () => enterSurely(places, wide)));
   weather.refuses = true;

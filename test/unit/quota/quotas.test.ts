@@ -11,6 +11,12 @@ import { settle as runReady } from '../../helpers/turnable-clock.ts';
 const may = Date.UTC(2026, 4, 1);
 const ok: Outcome = { kind: 'answered', status: 200 };
 
+/** The quotas of one process, with the store and the clock that they have. */
+function openQuotas(start?: number) {
+  const scene = createQuotaScene(start);
+  return { ...scene, quotas: new Quotas(scene.options) };
+}
+
 async function ask(quotas: Quotas, plan: PlanRule, cost = 1): Promise<Decision> {
   return await quotas.reserve({ keyId: 'ada', plan, cost });
 }
@@ -43,8 +49,7 @@ for (const [name, outcome, charged] of charges) {
   for (const charge of ['forwarded', 'answered', 'success'] as const) {
     const units = charged.includes(charge) ? 1 : 0;
     test(`charge ${charge}: a request that was ${name} costs ${units}`, async () => {
-      const { options, ledger } = createQuotaScene();
-      const quotas = new Quotas(options);
+      const { quotas, ledger } = openQuotas();
       const given = await grant(quotas, aPlan({ quotas: [aQuota(10)], charge }));
       given.settle(outcome);
       given.settle(ok);
@@ -56,8 +61,7 @@ for (const [name, outcome, charged] of charges) {
 }
 
 test('a request that leaves unsettled costs nothing, and frees its place', async () => {
-  const { options, ledger } = createQuotaScene();
-  const quotas = new Quotas(options);
+  const { quotas, ledger } = openQuotas();
   const plan = aPlan({ quotas: [aQuota(10)], concurrency: { limit: 1, shared: false } });
   (await grant(quotas, plan)).leave();
   (await grant(quotas, plan)).leave();
@@ -73,8 +77,7 @@ const corrections: readonly [string, number, number][] = [
 
 for (const [name, cost, charged] of corrections) {
   test(`an upstream that says ${name} has ${charged} of 3 units charged`, async () => {
-    const { options, ledger } = createQuotaScene();
-    const quotas = new Quotas(options);
+    const { quotas, ledger } = openQuotas();
     const given = await grant(quotas, aPlan({ quotas: [aQuota(10)] }), 3);
     given.correctCost(cost);
     given.settle(ok);
@@ -84,8 +87,7 @@ for (const [name, cost, charged] of corrections) {
 }
 
 test('an answer tells what is left, and warns once per period when it is little', async () => {
-  const { options, clock } = createQuotaScene(Date.UTC(2026, 4, 31, 23, 59, 50));
-  const quotas = new Quotas(options);
+  const { quotas, clock } = openQuotas(Date.UTC(2026, 4, 31, 23, 59, 50));
   const plan = aPlan({ quotas: [aQuota(5, 'month', { warnAt: 80 })] });
   const notices = [];
   for (let count = 0; count < 5; count += 1) notices.push((await grant(quotas, plan)).describe());
@@ -110,8 +112,7 @@ test('an answer tells what is left, and warns once per period when it is little'
 });
 
 test('a request that took past the end of its period warns of nothing anew', async () => {
-  const { options, clock } = createQuotaScene(Date.UTC(2026, 4, 31, 23, 59, 50));
-  const quotas = new Quotas(options);
+  const { quotas, clock } = openQuotas(Date.UTC(2026, 4, 31, 23, 59, 50));
   const plan = aPlan({ quotas: [aQuota(5, 'month', { warnAt: 20 })] });
   const ofMay = [await grant(quotas, plan), await grant(quotas, plan)];
   await clock.pass(20_000);
@@ -126,8 +127,7 @@ test('a request that took past the end of its period warns of nothing anew', asy
 });
 
 test('each kind of period warns once, also where plans of one key call their quotas the same', async () => {
-  const { options } = createQuotaScene();
-  const quotas = new Quotas(options);
+  const { quotas } = openQuotas();
   const warned: number[] = [];
   for (const per of ['day', 'month', 'lifetime', 'day', 'month'] as const) {
     // Another plan each time, as after a reload.
@@ -138,8 +138,7 @@ test('each kind of period warns once, also where plans of one key call their quo
 });
 
 test('each percentage of a limit warns at its very unit', async () => {
-  const { options } = createQuotaScene();
-  const quotas = new Quotas(options);
+  const { quotas } = openQuotas();
   const firstWarned = async (warnAt: number): Promise<number> => {
     const plan = aPlan({ quotas: [aQuota(100, 'month', { warnAt })] });
     for (let used = 1; used <= 100; used += 1) {
@@ -153,8 +152,7 @@ test('each percentage of a limit warns at its very unit', async () => {
 });
 
 test('a request that took long tells what is known when it is answered, though its lease has ended', async () => {
-  const { options, clock } = createQuotaScene();
-  const quotas = new Quotas(options);
+  const { quotas, clock } = openQuotas();
   const plan = aPlan({ quotas: [aQuota(10, 'month', { warnAt: 80 })] });
   const slow = await grant(quotas, plan);
   await clock.pass(5000);
@@ -165,8 +163,7 @@ test('a request that took long tells what is known when it is answered, though i
 });
 
 test('an answer tells what is left to the unit, also after units have gone back, of this period and of the one before', async () => {
-  const { options, clock, ledger } = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 59, 500));
-  const quotas = new Quotas(options);
+  const { quotas, clock, ledger } = openQuotas(Date.UTC(2026, 4, 5, 12, 0, 59, 500));
   const plan = aPlan({ quotas: [aQuota(10_000, 'minute')] });
   const ofTheOneBefore = await grant(quotas, plan);
   await clock.pass(600);
@@ -181,8 +178,7 @@ test('an answer tells what is left to the unit, also after units have gone back,
 });
 
 test('an answer after the end of its period tells how that ended, until the store has said something about the next', async () => {
-  const { options, clock, weather } = createQuotaScene(Date.UTC(2026, 4, 31, 23, 59, 59, 900));
-  const quotas = new Quotas(options);
+  const { quotas, clock, weather } = openQuotas(Date.UTC(2026, 4, 31, 23, 59, 59, 900));
   const plan = aPlan({ quotas: [aQuota(5, 'month', { warnAt: 20 }), aQuota(9, 'year')] });
   const late = await grant(quotas, plan);
   assert.equal(late.describe().newWarnings.length, 1);
@@ -200,8 +196,7 @@ test('an answer after the end of its period tells how that ended, until the stor
 });
 
 test('each quota of a key warns by itself, once', async () => {
-  const { options } = createQuotaScene();
-  const quotas = new Quotas(options);
+  const { quotas } = openQuotas();
   const plan = aPlan({
     quotas: [aQuota(5, 'month', { warnAt: 60 }), aQuota(5, 'year', { warnAt: 80 }), aQuota(5, 'day')],
   });
@@ -213,8 +208,7 @@ test('each quota of a key warns by itself, once', async () => {
 });
 
 test('a quota that is overrun in one go warns with the first refusal, and by how much', async () => {
-  const { options } = createQuotaScene();
-  const quotas = new Quotas(options);
+  const { quotas } = openQuotas();
   const plan = aPlan({ quotas: [aQuota(5, 'month', { warnAt: 80 })] });
   const given = await grant(quotas, plan);
   assert.deepEqual(given.describe().newWarnings, []);
@@ -228,8 +222,7 @@ test('a quota that is overrun in one go warns with the first refusal, and by how
 });
 
 test('an exhausted quota says when to come back, never earlier than the truth', async () => {
-  const { options } = createQuotaScene(Date.UTC(2026, 4, 31, 23, 59, 49) + 1);
-  const quotas = new Quotas(options);
+  const { quotas } = openQuotas(Date.UTC(2026, 4, 31, 23, 59, 49) + 1);
   const plan = aPlan({ quotas: [aQuota(1, 'minute'), aQuota(1), aQuota(1000, 'year')] });
   await grant(quotas, plan);
   const refusal = await ask(quotas, plan);
@@ -256,8 +249,7 @@ test('a store that takes its time makes nobody come back earlier than the truth'
 });
 
 test('a quota that starts again before the rate has another turn says when both let a request pass', async () => {
-  const { options, clock } = createQuotaScene(Date.UTC(2026, 4, 31, 23, 59, 55));
-  const quotas = new Quotas(options);
+  const { quotas, clock } = openQuotas(Date.UTC(2026, 4, 31, 23, 59, 55));
   const plan = aPlan({
     quotas: [aQuota(1, 'minute')],
     rate: { limit: 2, perMs: 60_000, burst: 2 },
@@ -271,16 +263,14 @@ test('a quota that starts again before the rate has another turn says when both 
 });
 
 test('the wait for a rate is rounded up to whole seconds', async () => {
-  const { options } = createQuotaScene();
-  const quotas = new Quotas(options);
+  const { quotas } = openQuotas();
   const plan = aPlan({ rate: { limit: 2, perMs: 3000, burst: 1 } });
   await grant(quotas, plan);
   assert.equal((await refuse(quotas, plan)).headers['Retry-After'], '2');
 });
 
 test('an exhausted lifetime promises no return', async () => {
-  const { options } = createQuotaScene();
-  const quotas = new Quotas(options);
+  const { quotas } = openQuotas();
   const plan = aPlan({ quotas: [aQuota(1, 'lifetime')] });
   await grant(quotas, plan);
   const refusal = await ask(quotas, plan);
@@ -290,8 +280,7 @@ test('an exhausted lifetime promises no return', async () => {
 });
 
 test('a dearer request waits for the quota that is too small for it, whoever was turned away before', async () => {
-  const { options } = createQuotaScene(Date.UTC(2026, 4, 31, 22, 59, 49));
-  const quotas = new Quotas(options);
+  const { quotas } = openQuotas(Date.UTC(2026, 4, 31, 22, 59, 49));
   const plan = aPlan({ quotas: [aQuota(6, 'minute'), aQuota(10, 'day')] });
   for (let count = 0; count < 6; count += 1) await grant(quotas, plan);
   const waits = [1, 5, 1, 7].map(async (cost) => {
@@ -302,8 +291,7 @@ test('a dearer request waits for the quota that is too small for it, whoever was
 });
 
 test('a request that costs more than a quota ever has is not told to come back', async () => {
-  const { options } = createQuotaScene();
-  const quotas = new Quotas(options);
+  const { quotas } = openQuotas();
   const plan = aPlan({ quotas: [aQuota(2)] });
   const refusal = await quotas.reserve({ keyId: 'ada', plan, cost: 3 });
   assert.ok(refusal.kind === 'refusal');
@@ -314,8 +302,7 @@ const rate = { limit: 1, perMs: 1000, burst: 1 };
 const concurrency = { limit: 1, shared: false };
 
 test('a refusal undoes what was taken before it: the place and the cell', async () => {
-  const { options } = createQuotaScene();
-  const quotas = new Quotas(options);
+  const { quotas } = openQuotas();
   const quotaless = aPlan({ quotas: [aQuota(0)], rate, concurrency });
   for (let count = 0; count < 3; count += 1) {
     const refusal = await ask(quotas, quotaless);
@@ -335,8 +322,7 @@ test('a refusal undoes what was taken before it: the place and the cell', async 
 });
 
 test('a quota that cannot be reckoned refuses its requests, and leaves nothing taken', async () => {
-  const { options } = createQuotaScene();
-  const quotas = new Quotas(options);
+  const { quotas } = openQuotas();
   const period = aPeriod('day', 'Nowhere/Atlantis');
   const unknown = aPlan({ quotas: [aQuota(9, 'day', { period })], rate, concurrency });
   for (let count = 0; count < 3; count += 1) {
@@ -348,8 +334,7 @@ test('a quota that cannot be reckoned refuses its requests, and leaves nothing t
 });
 
 test('a request that costs nothing passes an exhausted quota, and the store is asked for none', async () => {
-  const { options, ledger } = createQuotaScene();
-  const quotas = new Quotas(options);
+  const { quotas, ledger } = openQuotas();
   const free = await grant(quotas, aPlan({ quotas: [aQuota(0)] }), 0);
   free.correctCost(5);
   free.settle(ok);
@@ -359,8 +344,7 @@ test('a request that costs nothing passes an exhausted quota, and the store is a
 });
 
 test('an outage is told as such, or passed over when the plan says so, and leaves nothing taken', async () => {
-  const { options, weather, ledger, clock } = createQuotaScene();
-  const quotas = new Quotas(options);
+  const { quotas, weather, ledger, clock } = openQuotas();
   const limits = { quotas: [aQuota(9)], rate, concurrency };
   weather.refuses = true;
   const refusal = await ask(quotas, aPlan(limits));
@@ -376,8 +360,7 @@ test('an outage is told as such, or passed over when the plan says so, and leave
 });
 
 test('an answer tells no quota that could not be asked, though the store told it a moment ago', async () => {
-  const { options, weather } = createQuotaScene();
-  const quotas = new Quotas(options);
+  const { quotas, weather } = openQuotas();
   const plan = aPlan({ quotas: [aQuota(9)], consistency: 'strict', onStoreFailure: 'allow' });
   assert.match((await grant(quotas, plan)).describe().headers['RateLimit'] ?? '', /^"month";r=8/);
   weather.refuses = true;
@@ -387,9 +370,8 @@ test('an answer tells no quota that could not be asked, though the store told it
 });
 
 test('a client that leaves while it waits gets its reason back, and nothing stays taken', async () => {
-  const { options, weather, ledger, clock } = createQuotaScene();
+  const { quotas, weather, ledger, clock } = openQuotas();
   weather.takesMs = 5;
-  const quotas = new Quotas(options);
   const plan = aPlan({ quotas: [aQuota(9)], concurrency });
   const client = aClient();
   const decision = quotas.reserve({ keyId: 'ada', plan, cost: 1, whenLeft: client.whenLeft });
@@ -410,8 +392,7 @@ for (const [name, limits] of [
   ['and whose units were drawn ahead', { quotas: [aQuota(100_000)] }],
 ] as const) {
   test(`a grant whose shared place could not be asked ${name} is marked`, async () => {
-    const { options, weather, clock, ledger } = createQuotaScene();
-    const quotas = new Quotas(options);
+    const { quotas, weather, clock, ledger } = openQuotas();
     const plan = aPlan({ ...limits, concurrency: shared, onStoreFailure: 'allow' });
     for (let count = 0; count < 50; count += 1) {
       const given = await grant(quotas, plan);
@@ -428,8 +409,7 @@ for (const [name, limits] of [
 }
 
 test('a request whose rate could not be asked is refused, or its grant marked when the plan allows it', async () => {
-  const { options, weather } = createQuotaScene();
-  const quotas = new Quotas(options);
+  const { quotas, weather } = openQuotas();
   weather.refuses = true;
   assert.equal((await refuse(quotas, aPlan({ rate }))).code, 'quota_unavailable');
   const given = await grant(quotas, aPlan({ rate, onStoreFailure: 'allow' }));

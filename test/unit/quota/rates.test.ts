@@ -9,13 +9,18 @@ import { settle as runReady } from '../../helpers/turnable-clock.ts';
 const slow: RateRule = { limit: 10, perMs: 1000, burst: 2 };
 const fast: RateRule = { limit: 1000, perMs: 1000, burst: 100 };
 
+/** The rates of one process, with the store and the clock that they have. */
+function openRates() {
+  const scene = createQuotaScene();
+  return { ...scene, rates: new Rates(scene.options) };
+}
+
 async function take(rates: Rates, rule: RateRule) {
   return await rates.take('ada', rule);
 }
 
 test('a low rate asks for each request and denies exactly until the next cell', async () => {
-  const { clock, ledger, options } = createQuotaScene();
-  const rates = new Rates(options);
+  const { rates, clock, ledger } = openRates();
   assert.equal((await take(rates, slow)).kind, 'cell');
   assert.equal((await take(rates, slow)).kind, 'cell');
   const denied = await take(rates, slow);
@@ -39,7 +44,7 @@ async function warmUp(rates: Rates, { clock }: Pick<ReturnType<typeof createQuot
 }
 
 test('what is told of a rate is its window to the second, whatever it divides to', async () => {
-  const rates = new Rates(createQuotaScene().options);
+  const { rates } = openRates();
   for (let limit = 1; limit <= 60; limit += 1) {
     const answer = await rates.take(`limit-${limit}`, { limit, perMs: 1000, burst: limit });
     assert.equal(answer.reading.windowSeconds, 1, `${limit} per second`);
@@ -48,7 +53,7 @@ test('what is told of a rate is its window to the second, whatever it divides to
 });
 
 test('of a refusal too it is told when all of the burst is free again', async () => {
-  const rates = new Rates(createQuotaScene().options);
+  const { rates } = openRates();
   const perSecond: RateRule = { limit: 1, perMs: 1000, burst: 5 };
   const told = [];
   for (let turn = 0; turn < 6; turn += 1) told.push((await take(rates, perSecond)).reading.resetInSeconds);
@@ -56,8 +61,7 @@ test('of a refusal too it is told when all of the burst is free again', async ()
 });
 
 test('a fast key draws cells for about 20 ms ahead, and they are served without a promise', async () => {
-  const scene = createQuotaScene();
-  const rates = new Rates(scene.options);
+  const { rates, ...scene } = openRates();
   await warmUp(rates, scene);
   const before = scene.ledger.calls.get('takeCells') ?? 0;
   let waited = 0;
@@ -85,8 +89,7 @@ test('of a fast rate nothing is drawn ahead for a key that comes seldom here: ot
 });
 
 test('cells older than 50 ms are thrown away, not spent', async () => {
-  const scene = createQuotaScene();
-  const rates = new Rates(scene.options);
+  const { rates, ...scene } = openRates();
   await warmUp(rates, scene);
   while (rates.take('ada', fast) instanceof Promise) await runReady();
   const before = scene.ledger.calls.get('takeCells') ?? 0;
@@ -112,9 +115,8 @@ for (const processes of [1, 3]) {
 }
 
 test('simultaneous requests of a key share one call, and those that exceed the burst are denied', async () => {
-  const { clock, ledger, options, weather } = createQuotaScene();
+  const { rates, clock, ledger, weather } = openRates();
   weather.takesMs = 5;
-  const rates = new Rates(options);
   const answers = Array.from({ length: 50 }, () => take(rates, slow));
   assert.equal(ledger.calls.get('takeCells'), 1);
   await clock.pass(50);
@@ -128,9 +130,8 @@ async function comeFromAfar(
   rule: RateRule,
   { turns, everyMs, inTurn }: { turns: number; everyMs: number; inTurn: (turn: number) => number },
 ) {
-  const { clock, ledger, options, weather } = createQuotaScene();
+  const { rates, clock, ledger, weather } = openRates();
   weather.takesMs = 60;
-  const rates = new Rates(options);
   const answers: ReturnType<typeof take>[] = [];
   for (let turn = 0; turn < turns; turn += 1) {
     for (let count = inTurn(turn); count > 0; count -= 1) answers.push(take(rates, rule));
@@ -175,8 +176,7 @@ test('a fast key at nine tenths of its rate is not refused either by a store tha
 });
 
 test('who came while another was told no is told so with him, as long as that is true', async () => {
-  const { clock, ledger, options, weather } = createQuotaScene();
-  const rates = new Rates(options);
+  const { rates, clock, ledger, options, weather } = openRates();
   const single: RateRule = { ...slow, burst: 1 };
   await take(rates, single);
   weather.takesMs = 5;
@@ -226,8 +226,7 @@ for (const [name, broken, told] of [
 }
 
 test('a cell that was put back serves the next request', async () => {
-  const { options } = createQuotaScene();
-  const rates = new Rates(options);
+  const { rates } = openRates();
   await take(rates, slow);
   await take(rates, slow);
   assert.equal((await take(rates, slow)).kind, 'too_fast');
@@ -236,8 +235,7 @@ test('a cell that was put back serves the next request', async () => {
 });
 
 test('a cell that was put back serves who waits for the store already', async () => {
-  const { clock, options, weather } = createQuotaScene();
-  const rates = new Rates(options);
+  const { rates, clock, weather } = openRates();
   await take(rates, slow);
   weather.takesMs = 60;
   let answer: string | undefined;
@@ -248,8 +246,7 @@ test('a cell that was put back serves who waits for the store already', async ()
 });
 
 test('a cell that comes back late, or for another rate, serves nobody', async () => {
-  const { clock, options } = createQuotaScene();
-  const rates = new Rates(options);
+  const { rates, clock } = openRates();
   const edited = { ...slow, burst: 1 };
   await take(rates, edited);
   rates.putBack('ada', slow);
@@ -260,8 +257,7 @@ test('a cell that comes back late, or for another rate, serves nobody', async ()
 });
 
 test('a cell that comes back late serves nobody who waits for the store either', async () => {
-  const { clock, options, weather } = createQuotaScene();
-  const rates = new Rates(options);
+  const { rates, clock, weather } = openRates();
   const single = { ...slow, burst: 1 };
   await take(rates, single);
   await clock.pass(51);
@@ -273,8 +269,7 @@ test('a cell that comes back late serves nobody who waits for the store either',
 });
 
 test('an edited rate counts at once', async () => {
-  const { options } = createQuotaScene();
-  const rates = new Rates(options);
+  const { rates } = openRates();
   const hourly = { ...slow, perMs: 36_000_000, burst: 1 };
   await take(rates, hourly);
   assert.equal((await take(rates, hourly)).kind, 'too_fast');
@@ -282,8 +277,7 @@ test('an edited rate counts at once', async () => {
 });
 
 test('an outage rejects, and an idle key leaves nothing behind', async () => {
-  const { clock, options, weather } = createQuotaScene();
-  const rates = new Rates(options);
+  const { rates, clock, weather } = openRates();
   weather.refuses = true;
   await assert.rejects(take(rates, slow), StoreUnavailable);
   weather.refuses = false;
@@ -294,9 +288,8 @@ test('an outage rejects, and an idle key leaves nothing behind', async () => {
 });
 
 test('no request waits longer than the deadline, also when it came during a call', async () => {
-  const { clock, options, weather } = createQuotaScene();
+  const { rates, clock, weather } = openRates();
   weather.takesMs = 200;
-  const rates = new Rates(options);
   const rule = { ...slow, burst: 10 };
   const first = take(rates, rule);
   await clock.pass(1);
@@ -310,9 +303,8 @@ test('no request waits longer than the deadline, also when it came during a call
 });
 
 test('a rate that is edited while a call is under way does not spend the cells of the old one', async () => {
-  const { clock, options, weather, ledger } = createQuotaScene();
+  const { rates, clock, weather, ledger } = openRates();
   weather.takesMs = 5;
-  const rates = new Rates(options);
   const before = take(rates, fast);
   const after = take(rates, slow);
   await clock.pass(20);
@@ -321,9 +313,8 @@ test('a rate that is edited while a call is under way does not spend the cells o
 });
 
 test('requests of one key under two rates, that wait together, are each paced by their own', async () => {
-  const { clock, options, weather } = createQuotaScene();
+  const { rates, clock, weather } = openRates();
   weather.takesMs = 5;
-  const rates = new Rates(options);
   const other = { ...fast, burst: 1000 };
   const ask = async (rule: RateRule) =>
     Promise.all(Array.from({ length: 10 }, async () => take(rates, rule)));
@@ -337,8 +328,7 @@ test('requests of one key under two rates, that wait together, are each paced by
 });
 
 test('who is told to wait is told from when the store answered, however long that took', async () => {
-  const { clock, options, weather } = createQuotaScene();
-  const rates = new Rates(options);
+  const { rates, clock, weather } = openRates();
   const hourly = { ...slow, limit: 1, perMs: 1000, burst: 1 };
   await take(rates, hourly);
   weather.takesMs = 100;
@@ -352,8 +342,7 @@ test('who is told to wait is told from when the store answered, however long tha
 });
 
 test('an answer tells of the cells that are held here as well', async () => {
-  const scene = createQuotaScene();
-  const rates = new Rates(scene.options);
+  const { rates, ...scene } = openRates();
   await warmUp(rates, scene);
   const left: number[] = [];
   while (left.length < 3) {

@@ -2,14 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Leases } from '../../../../src/quota/leases/leases.ts';
 import { StoreUnavailable, Unreadable, type Ledger } from '../../../../src/stores/ledger.ts';
-import { may, plan, readMonth, take, warmUp } from '../../../helpers/lease-callers.ts';
+import { may, openLeases, openWarm, plan, readMonth, take, warmUp } from '../../../helpers/lease-callers.ts';
 import { aPlan, aQuota, createQuotaScene } from '../../../helpers/lease-scene.ts';
 import { settle as runReady } from '../../../helpers/turnable-clock.ts';
 
 test('a drain ends although the store does not answer', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
-  await warmUp(scene, leases);
+  const { scene, leases } = await openWarm();
   scene.weather.refuses = true;
   const drained = leases.drain();
   await scene.clock.pass(4000);
@@ -18,9 +16,7 @@ test('a drain ends although the store does not answer', async () => {
 });
 
 test('a drain waits three seconds for a store that is silent, however long one call may wait for it', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases({ ...scene.options, deadlineMs: 8000 });
-  await warmUp(scene, leases);
+  const { scene, leases } = await openWarm({ deadlineMs: 8000 });
   scene.weather.takesMs = 8000;
   // One draw is under way, and what is held goes back.
   void leases.reserve({ keyId: 'bob', plan, cost: 1 });
@@ -35,8 +31,7 @@ test('a drain waits three seconds for a store that is silent, however long one c
 });
 
 test('a drain waits on as long as the store takes something, however slowly', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
+  const { scene, leases } = openLeases();
   const keys = Array.from({ length: 200 }, (_, at) => `k${at}`);
   const spent = keys.flatMap((keyId) => Array.from({ length: 4 }, () => ({ keyId, plan, cost: 1 })));
   await Promise.all(spent.map(async (order) => await leases.reserve(order)));
@@ -48,8 +43,7 @@ test('a drain waits on as long as the store takes something, however slowly', as
 });
 
 test('a drain that gives up counts each key whose units found no room to go back', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases({ ...scene.options, stepsMax: 4 });
+  const { scene, leases } = openLeases({ stepsMax: 4 });
   const keys = Array.from({ length: 50 }, (_, at) => `k${at}`);
   const spent = keys.flatMap((keyId) => Array.from({ length: 4 }, () => ({ keyId, plan, cost: 1 })));
   await Promise.all(spent.map(async (order) => await leases.reserve(order)));
@@ -62,8 +56,7 @@ test('a drain that gives up counts each key whose units found no room to go back
 });
 
 test('a drain waits a little for a store that is away, so that what is owed is charged', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
+  const { scene, leases } = openLeases();
   const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
   scene.weather.refuses = true;
   leases.settle(await take(leases, allowed), 1);
@@ -76,9 +69,7 @@ test('a drain waits a little for a store that is away, so that what is owed is c
 });
 
 test('units that find no room to go back are kept until there is', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases({ ...scene.options, stepsMax: 1 });
-  const spent = await warmUp(scene, leases);
+  const { scene, leases, spent } = await openWarm({ stepsMax: 1 });
   scene.weather.refuses = true;
   const bob = leases.reserve({ keyId: 'bob', plan, cost: 1 });
   await assert.rejects(async () => await bob, StoreUnavailable);
@@ -95,9 +86,7 @@ test('units that find no room to go back are kept until there is', async () => {
 });
 
 test('units on their way back are not dropped to tell that another key has spent what it held', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases({ ...scene.options, stepsMax: 1 });
-  const spent = await warmUp(scene, leases);
+  const { scene, leases, spent } = await openWarm({ stepsMax: 1 });
   const ofBob = { keyId: 'bob', plan, cost: 1 };
   await scene.clock.pass(600);
   await Promise.all([ofBob, ofBob, ofBob, ofBob].map(async (order) => await leases.reserve(order)));
@@ -111,9 +100,8 @@ test('units on their way back are not dropped to tell that another key has spent
 });
 
 test('no request waits longer than the deadline, however many draws it needs', async () => {
-  const scene = createQuotaScene();
+  const { scene, leases } = openLeases();
   scene.weather.takesMs = 200;
-  const leases = new Leases(scene.options);
   const first = take(leases);
   await scene.clock.pass(100);
   const failures: Error[] = [];
@@ -126,9 +114,7 @@ test('no request waits longer than the deadline, however many draws it needs', a
 });
 
 test('an outage spends what is held first, then refuses, and ends by itself', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
-  await warmUp(scene, leases);
+  const { scene, leases } = await openWarm();
   scene.weather.refuses = true;
   let granted = 0;
   for (;;) {
@@ -146,8 +132,7 @@ test('an outage spends what is held first, then refuses, and ends by itself', as
 });
 
 test('what is held when an outage begins is spent however seldom the key calls, and what is left goes back after it', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
+  const { scene, leases } = openLeases();
   let spent = await warmUp(scene, leases);
   scene.weather.refuses = true;
   await assert.rejects(async () => await leases.reserve({ keyId: 'bob', plan, cost: 1 }), StoreUnavailable);
@@ -172,8 +157,7 @@ for (const [name, weather] of [
   ['is silent', { takesMs: 8000 }],
 ] as const) {
   test(`a drain that cannot tell a store that ${name} of units that were spent has lost nothing`, async () => {
-    const scene = createQuotaScene();
-    const leases = new Leases(scene.options);
+    const { scene, leases } = openLeases();
     await Promise.all([1, 1, 1, 1].map((cost) => take(leases, plan, cost)));
     await take(leases, plan, 2);
     Object.assign(scene.weather, weather);
@@ -185,8 +169,7 @@ for (const [name, weather] of [
 
 test('units of a period that has ended go back, though the store is away', async () => {
   const minute = aPlan({ quotas: [aQuota(100_000, 'minute')] });
-  const scene = createQuotaScene(Date.UTC(2026, 4, 5, 12) + 50_000);
-  const leases = new Leases(scene.options);
+  const { scene, leases } = openLeases({ start: Date.UTC(2026, 4, 5, 12) + 50_000 });
   await warmUp(scene, leases, minute);
   scene.weather.refuses = true;
   await assert.rejects(async () => await leases.reserve({ keyId: 'bob', plan, cost: 1 }), StoreUnavailable);
@@ -197,8 +180,7 @@ test('units of a period that has ended go back, though the store is away', async
 });
 
 test('a draw whose answer was lost is cancelled when the store is back, and its units come back', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
+  const { scene, leases } = openLeases();
   scene.weather.loses = true;
   await assert.rejects(take(leases, plan, 5), StoreUnavailable);
   assert.equal(scene.ledger.used('ada', 'month', may), 5);
@@ -215,8 +197,7 @@ test('a draw whose answer was lost is cancelled when the store is back, and its 
  * had spent as many, after 45 seconds.
  */
 test('a key makes no other draw while one of its own may have run, and makes it as soon as that is undone', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
+  const { scene, leases } = openLeases();
   scene.weather.loses = true;
   for (let turn = 0; turn < 20; turn += 1) {
     await assert.rejects(take(leases, plan, 5), StoreUnavailable);
@@ -235,8 +216,7 @@ test('a key makes no other draw while one of its own may have run, and makes it 
 });
 
 test('draws that are never undone, as their keys rest and their steps were dropped, take no place from later ones', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases({ ...scene.options, stepsMax: 2 });
+  const { scene, leases } = openLeases({ stepsMax: 2 });
   const fail = (keyId: string): Promise<void> =>
     assert.rejects(async () => await leases.reserve({ keyId, plan, cost: 1 }), StoreUnavailable);
   scene.weather.loses = true;
@@ -253,9 +233,7 @@ test('draws that are never undone, as their keys rest and their steps were dropp
 
 for (const sweeps of [1, 2]) {
   test(`after an outage the store is told what is held then, whichever step it takes first, ${sweeps}`, async () => {
-    const scene = createQuotaScene();
-    const leases = new Leases(scene.options);
-    await warmUp(scene, leases);
+    const { scene, leases } = await openWarm();
     scene.weather.refuses = true;
     await assert.rejects(async () => await leases.reserve({ keyId: 'bob', plan, cost: 1 }), StoreUnavailable);
     // The step that asks whether the store is back is made while units are held. They are spent afterwards.
@@ -276,9 +254,8 @@ for (const sweeps of [1, 2]) {
 }
 
 test('allow lets requests through during an outage and charges them, once, when it is over', async () => {
-  const scene = createQuotaScene();
+  const { scene, leases } = openLeases();
   const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
-  const leases = new Leases(scene.options);
   scene.weather.refuses = true;
   const holds = await Promise.all([take(leases, allowed), take(leases, allowed), take(leases, allowed)]);
   assert.ok(holds.every(({ owed }) => owed));
@@ -296,9 +273,8 @@ test('allow lets requests through during an outage and charges them, once, when 
 });
 
 test('allow refuses while too many keys owe', async () => {
-  const scene = createQuotaScene();
+  const { scene, leases } = openLeases({ owingKeysMax: 2 });
   const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
-  const leases = new Leases({ ...scene.options, owingKeysMax: 2 });
   scene.weather.refuses = true;
   const ask = async (keyId: string) => await leases.reserve({ keyId, plan: allowed, cost: 1 });
   await ask('a');
@@ -311,8 +287,7 @@ test('allow refuses while too many keys owe', async () => {
 });
 
 test('a charge makes no room for units that come back, and is still made when the store is back', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases({ ...scene.options, stepsMax: 1 });
+  const { scene, leases } = openLeases({ stepsMax: 1 });
   const strict = aPlan({ quotas: [aQuota(100_000)], consistency: 'strict' });
   const [dear, free] = [await take(leases, strict), await take(leases, strict)];
   scene.weather.refuses = true;
@@ -330,8 +305,7 @@ for (const [name, spends, dropped] of [
   ['a charge that may have been made is made again', 5, 0],
 ] as const) {
   test(`${name} after nine minutes, when the store may soon have forgotten the step`, async () => {
-    const scene = createQuotaScene();
-    const leases = new Leases(scene.options);
+    const { scene, leases } = openLeases();
     const hold = await take(leases, plan, 3);
     scene.weather.loses = true;
     leases.settle(hold, spends);
@@ -373,8 +347,7 @@ for (const [name, spends] of [
   ['was spent', 3],
 ] as const) {
   test(`the store is told again of what ${name} although no key has a lease any more`, async () => {
-    const scene = createQuotaScene();
-    const leases = new Leases(scene.options);
+    const { scene, leases } = openLeases();
     const hold = await take(leases);
     await scene.clock.pass(1500);
     assert.deepEqual([leases.counts.leases, scene.clock.timers], [0, 0]);
@@ -391,8 +364,7 @@ for (const [name, spends] of [
 }
 
 test('what many keys owe is charged, though few charges may wait at a time', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases({ ...scene.options, stepsMax: 1 });
+  const { scene, leases } = openLeases({ stepsMax: 1 });
   const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
   const keys = ['ada', 'bob', 'cyd'];
   scene.weather.refuses = true;
@@ -412,9 +384,8 @@ test('what many keys owe is charged, though few charges may wait at a time', asy
 });
 
 test('what was owed is charged once, although other requests of the outage are still open', async () => {
-  const scene = createQuotaScene();
+  const { scene, leases } = openLeases();
   const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
-  const leases = new Leases(scene.options);
   scene.weather.refuses = true;
   const [first, second] = [await take(leases, allowed), await take(leases, allowed)];
   leases.settle(first, 1);
@@ -429,8 +400,7 @@ test('what was owed is charged once, although other requests of the outage are s
 
 test('of an outage that lasts into another period, that one is charged what was spent in it', async () => {
   const noon = Date.UTC(2026, 4, 5, 12);
-  const scene = createQuotaScene(noon + 59_900);
-  const leases = new Leases(scene.options);
+  const { scene, leases } = openLeases({ start: noon + 59_900 });
   const allowed = aPlan({ quotas: [aQuota(10, 'minute')], onStoreFailure: 'allow' });
   scene.weather.refuses = true;
   const [before, late] = [await take(leases, allowed), await take(leases, allowed)];
@@ -446,8 +416,7 @@ test('of an outage that lasts into another period, that one is charged what was 
 
 test('of an outage in which a key comes under two plans, the day and the month of one name are both charged', async () => {
   for (const order of [['day', 'month'] as const, ['month', 'day'] as const]) {
-    const scene = createQuotaScene();
-    const leases = new Leases(scene.options);
+    const { scene, leases } = openLeases();
     scene.weather.refuses = true;
     for (const per of [...order, ...order]) {
       const quotas = [aQuota(10, per, { name: 'calls' })];

@@ -3,13 +3,12 @@ import { test } from 'node:test';
 import { countersAt } from '../../../../src/quota/counters.ts';
 import { Leases } from '../../../../src/quota/leases/leases.ts';
 import type { DrawOrder } from '../../../../src/stores/ledger.ts';
-import { may, plan, readMonth, take, warmUp } from '../../../helpers/lease-callers.ts';
+import { may, openLeases, openWarm, plan, readMonth, take, warmUp } from '../../../helpers/lease-callers.ts';
 import { aPlan, aQuota, createQuotaScene } from '../../../helpers/lease-scene.ts';
 import { settle as runReady } from '../../../helpers/turnable-clock.ts';
 
 test('when the minute rolls over, the share of the month is not lost and the old minute is not spent', async () => {
-  const scene = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 58));
-  const leases = new Leases(scene.options);
+  const { scene, leases } = openLeases({ start: Date.UTC(2026, 4, 5, 12, 0, 58) });
   const both = aPlan({ quotas: [aQuota(10_000, 'minute'), aQuota(100_000)] });
   const spent = await warmUp(scene, leases, both);
   await scene.clock.pass(1000);
@@ -21,8 +20,7 @@ test('when the minute rolls over, the share of the month is not lost and the old
 });
 
 test('that what was held of the month is spent is told, though the minute has ended and nothing is left to draw', async () => {
-  const scene = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 59, 500));
-  const leases = new Leases(scene.options);
+  const { scene, leases } = openLeases({ start: Date.UTC(2026, 4, 5, 12, 0, 59, 500) });
   const both = aPlan({ quotas: [aQuota(10_000, 'minute'), aQuota(100_000)] });
   await Promise.all(Array.from({ length: 4 }, () => take(leases, both)));
   await take(leases, both, 2);
@@ -38,8 +36,7 @@ test('that what was held of the month is spent is told, though the minute has en
 
 test('no unit outlives its period for the part of a millisecond that the store does not show', async () => {
   const end = Date.UTC(2026, 4, 5, 12, 1);
-  const scene = createQuotaScene(end - 1005);
-  const leases = new Leases(scene.options);
+  const { scene, leases } = openLeases({ start: end - 1005 });
   const minute = aPlan({ quotas: [aQuota(10_000, 'minute')] });
   await scene.clock.pass(0.9);
   await warmUp(scene, leases, minute);
@@ -50,8 +47,7 @@ test('no unit outlives its period for the part of a millisecond that the store d
 
 test('who comes in the last millisecond of a period waits for the next, however often a fast store could be asked till then', async () => {
   const end = Date.UTC(2026, 4, 5, 12, 1);
-  const scene = createQuotaScene(end - 1);
-  const leases = new Leases(scene.options);
+  const { scene, leases } = openLeases({ start: end - 1 });
   const minute = aPlan({ quotas: [aQuota(10_000, 'minute')] });
   const hold = take(leases, minute);
   await scene.clock.pass(10);
@@ -60,9 +56,7 @@ test('who comes in the last millisecond of a period waits for the next, however 
 
 for (const hours of [-3, 3]) {
   test(`a wall clock that jumps by ${hours} hours changes neither the period nor the count`, async () => {
-    const scene = createQuotaScene(Date.UTC(2026, 4, 31, 22, 30));
-    const leases = new Leases(scene.options);
-    const spent = await warmUp(scene, leases);
+    const { scene, leases, spent } = await openWarm({ start: Date.UTC(2026, 4, 31, 22, 30) });
     scene.clock.jump(hours * 3_600_000);
     const hold = await take(leases);
     assert.equal(hold.counters[0]?.periodStart, may);
@@ -72,9 +66,7 @@ for (const hours of [-3, 3]) {
 }
 
 test('after a sleep of the machine no unit of the ended period is spent', async () => {
-  const scene = createQuotaScene(Date.UTC(2026, 4, 31, 22, 30));
-  const leases = new Leases(scene.options);
-  await warmUp(scene, leases);
+  const { scene, leases } = await openWarm({ start: Date.UTC(2026, 4, 31, 22, 30) });
   scene.clock.jump(3 * 3_600_000);
   scene.jumpStore(3 * 3_600_000);
   const hold = await take(leases);
@@ -83,8 +75,7 @@ test('after a sleep of the machine no unit of the ended period is spent', async 
 
 for (const consistency of ['leased', 'strict'] as const) {
   test(`units that come back after a sleep of the machine are none of the next period (${consistency})`, async () => {
-    const scene = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 30));
-    const leases = new Leases(scene.options);
+    const { scene, leases } = openLeases({ start: Date.UTC(2026, 4, 5, 12, 0, 30) });
     const minutely = aPlan({ quotas: [aQuota(3, 'minute')], consistency });
     const inFlight = [
       await take(leases, minutely),
@@ -135,9 +126,7 @@ test('a store whose clock is hours away decides the period', async () => {
 });
 
 test('clocks that drift apart slowly are no jump', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
-  await warmUp(scene, leases);
+  const { scene, leases } = await openWarm();
   const before = scene.ledger.calls.get('giveBack') ?? 0;
   for (let turn = 0; turn < 100; turn += 1) {
     scene.clock.jump(20);
@@ -157,8 +146,7 @@ test("usage is that of the store's period, also before anything was drawn here",
 });
 
 test("usage after a sleep of the machine is that of the store's period, though nothing was drawn since", async () => {
-  const scene = createQuotaScene(Date.UTC(2026, 4, 5, 22, 30));
-  const leases = new Leases(scene.options);
+  const { scene, leases } = openLeases({ start: Date.UTC(2026, 4, 5, 22, 30) });
   const daily = aPlan({ quotas: [aQuota(10, 'day')] });
   await take(leases, daily, 7);
   scene.clock.jump(3 * 3_600_000);
@@ -191,8 +179,7 @@ test('a time that the store told before the machine slept is not trusted for lon
 });
 
 test('units that are held of the minute before make the usage of this one no less', async () => {
-  const scene = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 58, 800));
-  const leases = new Leases(scene.options);
+  const { scene, leases } = openLeases({ start: Date.UTC(2026, 4, 5, 12, 0, 58, 800) });
   const other = new Leases({ ...scene.options, holder: 'two' });
   const minute = aPlan({ quotas: [aQuota(10_000, 'minute')] });
   await warmUp(scene, leases, minute);
@@ -203,8 +190,7 @@ test('units that are held of the minute before make the usage of this one no les
 
 test('a unit that comes back after its period is none of the next period', async () => {
   const noon = Date.UTC(2026, 4, 5, 12);
-  const scene = createQuotaScene(noon + 59_900);
-  const leases = new Leases(scene.options);
+  const { scene, leases } = openLeases({ start: noon + 59_900 });
   const three = aPlan({ quotas: [aQuota(3, 'minute')] });
   const slow = await take(leases, three);
   await scene.clock.pass(200);
@@ -219,8 +205,7 @@ test('a unit that comes back after its period is none of the next period', async
 });
 
 test('a denial ends with its period, to the millisecond', async () => {
-  const scene = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 59, 980));
-  const leases = new Leases(scene.options);
+  const { scene, leases } = openLeases({ start: Date.UTC(2026, 4, 5, 12, 0, 59, 980) });
   const one = aPlan({ quotas: [aQuota(1, 'minute')] });
   await take(leases, one);
   const denied = await leases.reserve({ keyId: 'ada', plan: one, cost: 1 });

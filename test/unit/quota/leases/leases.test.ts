@@ -6,14 +6,12 @@ import type { Hold } from '../../../../src/quota/leases/lease.ts';
 import { Leases } from '../../../../src/quota/leases/leases.ts';
 import type { Ledger } from '../../../../src/stores/ledger.ts';
 import { aClient } from '../../../helpers/a-client.ts';
-import { may, plan, readMonth, take, warmUp } from '../../../helpers/lease-callers.ts';
+import { may, openLeases, openWarm, plan, readMonth, take, warmUp } from '../../../helpers/lease-callers.ts';
 import { aPlan, aQuota, createQuotaScene } from '../../../helpers/lease-scene.ts';
 import { settle as runReady } from '../../../helpers/turnable-clock.ts';
 
 test('a key with a steady pace is served from memory, with few draws', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
-  await warmUp(scene, leases);
+  const { scene, leases } = await openWarm();
   const before = scene.ledger.draws.length;
   const answer = leases.reserve({ keyId: 'ada', plan, cost: 1 });
   assert.ok(!(answer instanceof Promise), 'held units need no promise');
@@ -28,8 +26,7 @@ test('a crash strands at most the one lease, which is a second of the pace', asy
 });
 
 test('no more than a thousand units are held, however fast a key is', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
+  const { scene, leases } = openLeases();
   const large = aPlan({ quotas: [aQuota(1e9)] });
   let spent = 0;
   let heldMost = 0;
@@ -43,9 +40,8 @@ test('no more than a thousand units are held, however fast a key is', async () =
 });
 
 test('a thousand requests at once wait for one draw in flight at a time, and two in all', async () => {
-  const scene = createQuotaScene();
+  const { scene, leases } = openLeases();
   scene.weather.takesMs = 5;
-  const leases = new Leases(scene.options);
   const answers = Array.from({ length: 1000 }, () => take(leases));
   assert.equal(scene.ledger.draws.length, 1);
   await scene.clock.pass(20);
@@ -54,9 +50,7 @@ test('a thousand requests at once wait for one draw in flight at a time, and two
 });
 
 test('units that are not spent go back when the key is idle, and nothing stays in memory', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
-  const spent = await warmUp(scene, leases);
+  const { scene, leases, spent } = await openWarm();
   await scene.clock.pass(1500);
   assert.equal(scene.ledger.used('ada', 'month', may), spent);
   assert.equal(leases.counts.leases, 0);
@@ -85,9 +79,7 @@ test('a key that rests gives back what it holds in one step, however many do so 
 });
 
 test('where very many keys draw one by one, they leave memory at once, and one that draws ahead does not', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
-  await warmUp(scene, leases);
+  const { leases } = await openWarm();
   for (let key = 0; key < manyLeases + 1000; key += 1)
     await leases.reserve({ keyId: `key ${key}`, plan, cost: 1 });
   assert.equal(leases.counts.leases, manyLeases);
@@ -95,8 +87,7 @@ test('where very many keys draw one by one, they leave memory at once, and one t
 });
 
 test('keys that were turned away leave memory in a moment where there are very many', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
+  const { scene, leases } = openLeases();
   for (let key = 0; key < 2 * manyLeases + 1000; key += 1)
     await leases.reserve({ keyId: `key ${key}`, plan, cost: 1_000_000 });
   assert.equal(leases.counts.leases, 2 * manyLeases + 1000);
@@ -105,8 +96,7 @@ test('keys that were turned away leave memory in a moment where there are very m
 });
 
 test('a key that asks a few times a second draws ahead', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
+  const { scene, leases } = openLeases();
   for (let request = 0; request < 50; request += 1) {
     await take(leases);
     await scene.clock.pass(400);
@@ -115,8 +105,7 @@ test('a key that asks a few times a second draws ahead', async () => {
 });
 
 test('a sweep over more keys than it looks at in one go goes on as one, however much goes back meanwhile', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
+  const { scene, leases } = openLeases();
   for (const pause of [100, 500]) {
     for (let key = 0; key < 6000; key += 1) {
       await leases.reserve({ keyId: `key ${key}`, plan, cost: 1 });
@@ -133,8 +122,7 @@ test('a sweep over more keys than it looks at in one go goes on as one, however 
 });
 
 test('a key that slows down gives back what its pace does not need, though it never rests', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
+  const { scene, leases } = openLeases();
   let spent = 0;
   for (let turn = 0; turn < 200; turn += 1) {
     for (let count = 0; count < 10; count += 1) await take(leases);
@@ -152,9 +140,7 @@ test('a key that slows down gives back what its pace does not need, though it ne
 });
 
 test('a lease that fits the pace is left alone', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
-  await warmUp(scene, leases);
+  const { scene, leases } = await openWarm();
   const before = scene.ledger.calls.get('giveBack') ?? 0;
   await warmUp(scene, leases);
   await warmUp(scene, leases);
@@ -162,16 +148,13 @@ test('a lease that fits the pace is left alone', async () => {
 });
 
 test('a drain gives back what is held', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
-  const spent = await warmUp(scene, leases);
+  const { scene, leases, spent } = await openWarm();
   await leases.drain();
   assert.equal(scene.ledger.used('ada', 'month', may), spent);
 });
 
 test('a drain gives back what more keys hold than there is room for at once', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases({ ...scene.options, stepsMax: 4 });
+  const { scene, leases } = openLeases({ stepsMax: 4 });
   const keys = Array.from({ length: 50 }, (_, at) => `k${at}`);
   const spent = keys.flatMap((keyId) => Array.from({ length: 4 }, () => ({ keyId, plan, cost: 1 })));
   await Promise.all(spent.map(async (order) => await leases.reserve(order)));
@@ -182,8 +165,7 @@ test('a drain gives back what more keys hold than there is room for at once', as
 });
 
 test('a drain tells the store that what was held has been spent', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
+  const { scene, leases } = openLeases();
   await Promise.all(Array.from({ length: 4 }, () => take(leases)));
   assert.deepEqual(await readMonth(scene), { used: 6, leased: 2 });
   await take(leases, plan, 2);
@@ -196,8 +178,7 @@ for (const [name, spends] of [
   ['cost more than it said', 5],
 ] as const) {
   test(`a request that outlives its lease and its plan, and ${name}, leaves told what the next lease holds`, async () => {
-    const scene = createQuotaScene();
-    const leases = new Leases(scene.options);
+    const { scene, leases } = openLeases();
     const slow = await take(leases, aPlan({ quotas: plan.quotas }), 3);
     await scene.clock.pass(1500);
     assert.equal(leases.counts.leases, 0);
@@ -215,9 +196,8 @@ for (const [name, spends] of [
 }
 
 test('near its end a quota is drawn one by one, to the last unit', async () => {
-  const scene = createQuotaScene();
+  const { scene, leases } = openLeases();
   const few = aPlan({ quotas: [aQuota(20)] });
-  const leases = new Leases(scene.options);
   for (let count = 0; count < 20; count += 1) await take(leases, few);
   assert.deepEqual(
     scene.ledger.draws.map(({ want }) => want),
@@ -249,9 +229,8 @@ test('strict never draws more than requests wait for', async () => {
 });
 
 test('a denied key that hammers does not reach the store each time, and a unit given back is usable at once', async () => {
-  const scene = createQuotaScene();
+  const { scene, leases } = openLeases();
   const one = aPlan({ quotas: [aQuota(1)] });
-  const leases = new Leases(scene.options);
   const hold = await take(leases, one);
   for (let count = 0; count < 50; count += 1) {
     assert.equal((await leases.reserve({ keyId: 'ada', plan: one, cost: 1 })).kind, 'exhausted');
@@ -262,9 +241,8 @@ test('a denied key that hammers does not reach the store each time, and a unit g
 });
 
 test('a strict key can draw a unit again as soon as it was given back', async () => {
-  const scene = createQuotaScene();
+  const { leases } = openLeases();
   const one = aPlan({ quotas: [aQuota(1)], consistency: 'strict' });
-  const leases = new Leases(scene.options);
   const hold = await take(leases, one);
   assert.equal((await leases.reserve({ keyId: 'ada', plan: one, cost: 1 })).kind, 'exhausted');
   leases.settle(hold, 0);
@@ -272,17 +250,15 @@ test('a strict key can draw a unit again as soon as it was given back', async ()
 });
 
 test('a request that is too dear does not turn away a cheaper one after it', async () => {
-  const scene = createQuotaScene();
+  const { leases } = openLeases();
   const three = aPlan({ quotas: [aQuota(3)] });
-  const leases = new Leases(scene.options);
   assert.equal((await leases.reserve({ keyId: 'ada', plan: three, cost: 5 })).kind, 'exhausted');
   await take(leases, three, 1);
 });
 
 test('what was held when a dear request was turned away is there for a less dear one at once', async () => {
-  const scene = createQuotaScene();
+  const { scene, leases } = openLeases();
   const thousand = aPlan({ quotas: [aQuota(1000)] });
-  const leases = new Leases(scene.options);
   const spent = await warmUp(scene, leases, thousand);
   const left = 1000 - spent;
   assert.equal((await leases.reserve({ keyId: 'ada', plan: thousand, cost: left + 1 })).kind, 'exhausted');
@@ -290,9 +266,8 @@ test('what was held when a dear request was turned away is there for a less dear
 });
 
 test('what is held when a dear request is turned away serves a cheaper one behind it, and no more is drawn for that', async () => {
-  const scene = createQuotaScene();
+  const { scene, leases } = openLeases();
   const thousand = aPlan({ quotas: [aQuota(1000)] });
-  const leases = new Leases(scene.options);
   const spent = await warmUp(scene, leases, thousand);
   const asked = [1001 - spent, 1].map(async (cost) => leases.reserve({ keyId: 'ada', plan: thousand, cost }));
   const draws = scene.ledger.draws.length;
@@ -302,8 +277,7 @@ test('what is held when a dear request is turned away serves a cheaper one behin
 });
 
 test('units that come back do not overtake: the first in line is served first', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
+  const { scene, leases } = openLeases();
   const hold = await take(leases, plan, 2);
   scene.weather.takesMs = 5;
   const served: number[] = [];
@@ -315,9 +289,7 @@ test('units that come back do not overtake: the first in line is served first', 
 });
 
 test('a cheap request does not overtake a dear one that waits for more than is held', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
-  await warmUp(scene, leases);
+  const { leases } = await openWarm();
   const served: number[] = [];
   const asked = [5000, 1].map(async (cost) => served.push((await take(leases, plan, cost)).units));
   await Promise.all(asked);
@@ -325,9 +297,7 @@ test('a cheap request does not overtake a dear one that waits for more than is h
 });
 
 test('many requests that fail at once leave no more than a lease behind', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
-  await warmUp(scene, leases);
+  const { scene, leases } = await openWarm();
   const holds = await Promise.all(Array.from({ length: 2000 }, () => take(leases)));
   for (const hold of holds) leases.settle(hold, 0);
   await scene.clock.pass(1);
@@ -336,9 +306,8 @@ test('many requests that fail at once leave no more than a lease behind', async 
 });
 
 test('a denial is forgotten after 50 ms, so that units of other processes are found', async () => {
-  const scene = createQuotaScene();
+  const { scene, leases } = openLeases();
   const one = aPlan({ quotas: [aQuota(1)] });
-  const leases = new Leases(scene.options);
   const other = new Leases({ ...scene.options, holder: 'two' });
   const hold = await take(other, one);
   assert.equal((await leases.reserve({ keyId: 'ada', plan: one, cost: 1 })).kind, 'exhausted');
@@ -348,10 +317,9 @@ test('a denial is forgotten after 50 ms, so that units of other processes are fo
 });
 
 test('a request that costs too much is refused, and a cheaper one behind it is served', async () => {
-  const scene = createQuotaScene();
+  const { scene, leases } = openLeases();
   scene.weather.takesMs = 5;
   const few = aPlan({ quotas: [aQuota(3)] });
-  const leases = new Leases(scene.options);
   const answers = [5, 4, 2, 1].map(async (cost) => await leases.reserve({ keyId: 'ada', plan: few, cost }));
   await scene.clock.pass(50);
   const kinds = (await Promise.all(answers)).map(({ kind }) => kind);
@@ -359,9 +327,8 @@ test('a request that costs too much is refused, and a cheaper one behind it is s
 });
 
 test('a request whose client leaves while it waits loses no units', async () => {
-  const scene = createQuotaScene();
+  const { scene, leases } = openLeases();
   scene.weather.takesMs = 5;
-  const leases = new Leases(scene.options);
   const client = aClient();
   const answer = leases.reserve({ keyId: 'ada', plan, cost: 7, whenLeft: client.whenLeft });
   client.leave(new Error('gone'));
@@ -372,8 +339,7 @@ test('a request whose client leaves while it waits loses no units', async () => 
 });
 
 test('for a client that has left already nothing is drawn', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
+  const { scene, leases } = openLeases();
   const client = aClient();
   client.leave(new Error('gone'));
   const answer = leases.reserve({ keyId: 'ada', plan, cost: 7, whenLeft: client.whenLeft });
@@ -383,9 +349,8 @@ test('for a client that has left already nothing is drawn', async () => {
 });
 
 test('a drain waits for all draws that are under way, and gives back what they bring', async () => {
-  const scene = createQuotaScene();
+  const { scene, leases } = openLeases();
   scene.weather.takesMs = 50;
-  const leases = new Leases(scene.options);
   for (const keyId of ['bob', 'ada']) {
     const client = aClient();
     const asked = leases.reserve({ keyId, plan, cost: 3, whenLeft: client.whenLeft });
@@ -403,17 +368,14 @@ test('a drain waits for all draws that are under way, and gives back what they b
 });
 
 test('a lower limit denies at once, units in hand included', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
-  await warmUp(scene, leases);
+  const { leases } = await openWarm();
   const lower = aPlan({ quotas: [aQuota(50)] });
   assert.equal((await leases.reserve({ keyId: 'ada', plan: lower, cost: 1 })).kind, 'exhausted');
 });
 
 test('requests of one key under two plans, that wait together, are each counted by their own', async () => {
-  const scene = createQuotaScene();
+  const { scene, leases } = openLeases();
   scene.weather.takesMs = 5;
-  const leases = new Leases(scene.options);
   const small = aPlan({ quotas: [{ ...aQuota(5), name: 'small' }] });
   const large = aPlan({ quotas: [{ ...aQuota(100_000), name: 'large' }] });
   const ask = async (rule: PlanRule) =>
@@ -432,9 +394,7 @@ test('requests of one key under two plans, that wait together, are each counted 
 });
 
 test('a change of plan while a draw is under way loses no units', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
-  const spent = await warmUp(scene, leases);
+  const { scene, leases, spent } = await openWarm();
   scene.weather.takesMs = 5;
   const dear = leases.reserve({ keyId: 'ada', plan, cost: 500 });
   const other = leases.reserve({ keyId: 'ada', plan: aPlan({ quotas: [aQuota(100_001)] }), cost: 1 });
@@ -446,9 +406,8 @@ test('a change of plan while a draw is under way loses no units', async () => {
 });
 
 test('a request that cost more is charged beyond the limit, one that cost less gives back', async () => {
-  const scene = createQuotaScene();
+  const { scene, leases } = openLeases();
   const few = aPlan({ quotas: [aQuota(5)] });
-  const leases = new Leases(scene.options);
   const first = await take(leases, few, 3);
   const second = await take(leases, few, 2);
   leases.settle(first, 1);
@@ -458,9 +417,7 @@ test('a request that cost more is charged beyond the limit, one that cost less g
 });
 
 test('a request that cost more than is left ends what was drawn ahead: the next one is refused', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
-  const spent = await warmUp(scene, leases);
+  const { scene, leases, spent } = await openWarm();
   leases.settle(await take(leases), 1_000_000);
   await runReady();
   assert.equal(scene.ledger.used('ada', 'month', may), spent + 1_000_000);
@@ -468,8 +425,7 @@ test('a request that cost more than is left ends what was drawn ahead: the next 
 });
 
 test('so does one that took so long that its lease has ended, and another has been drawn for its key', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
+  const { scene, leases } = openLeases();
   const slow = await take(leases);
   await scene.clock.pass(5000);
   const spent = await warmUp(scene, leases);
@@ -480,9 +436,8 @@ test('so does one that took so long that its lease has ended, and another has be
 });
 
 test('what a slow request gives back after its lease has ended is usable at once, though its key has been turned away', async () => {
-  const scene = createQuotaScene();
+  const { scene, leases } = openLeases();
   const few = aPlan({ quotas: [aQuota(2)] });
-  const leases = new Leases(scene.options);
   const slow = await take(leases, few);
   await scene.clock.pass(5000);
   await take(leases, few);
@@ -492,9 +447,8 @@ test('what a slow request gives back after its lease has ended is usable at once
 });
 
 test('of requests that cost more than they say none is granted beyond the quota when they come one by one', async () => {
-  const scene = createQuotaScene();
+  const { scene, leases } = openLeases();
   const few = aPlan({ quotas: [aQuota(10_000)] });
-  const leases = new Leases(scene.options);
   let granted = 0;
   for (; granted < 1000; granted += 1) {
     const hold = await leases.reserve({ keyId: 'ada', plan: few, cost: 1 });
@@ -506,9 +460,7 @@ test('of requests that cost more than they say none is granted beyond the quota 
 });
 
 test('a busy key does not wait for the store: the next lease is drawn before the last one is spent', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
-  await warmUp(scene, leases);
+  const { scene, leases } = await openWarm();
   scene.weather.takesMs = 20;
   for (let turn = 0; turn < 300; turn += 1) {
     assert.ok(!(leases.reserve({ keyId: 'ada', plan, cost: 1 }) instanceof Promise), `request ${turn} waits`);
@@ -536,8 +488,7 @@ test('usage is never told to be less than was used before it was asked for, thou
 });
 
 test('units that go back while usage is read do not make it less than was used', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
+  const { scene, leases } = openLeases();
   const other = new Leases({ ...scene.options, holder: 'two' });
   const spent = await warmUp(scene, leases);
   await take(other, plan, 500);
@@ -550,8 +501,7 @@ test('units that go back while usage is read do not make it less than was used',
 });
 
 test('the last units of a quota do not rest where nobody asks for them', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
+  const { scene, leases } = openLeases();
   const other = new Leases({ ...scene.options, holder: 'two' });
   const month = () => scene.ledger.used('ada', 'month', may);
   await warmUp(scene, leases);
