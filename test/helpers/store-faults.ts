@@ -7,6 +7,8 @@ import type { Store, StoreOptions } from '../../src/stores/store.ts';
 import { aCounter, aDraw } from './ledger-orders.ts';
 import { openPatiently } from './open-patiently.ts';
 import { until } from './poll.ts';
+import { startRedisServer } from './redis-server.ts';
+import { startTcpProxy } from './tcp-proxy.ts';
 
 /** That of a gateway by default: for a store that is to run into it. */
 export const DEADLINE_MS = 250;
@@ -26,6 +28,23 @@ export async function openHasty(t: TestContext, url: string): Promise<Store> {
   const store = await openAt(t, url, { deadlineMs: DEADLINE_MS });
   await until(async () => (await outcomeOf(store.ping())) === undefined);
   return store;
+}
+
+type Opens = (t: TestContext, url: string, options?: StoreOptions) => Promise<Store>;
+
+/** A Redis of the test's own, and a store in it. */
+export async function ownRedis(t: TestContext, open: Opens = openAt, options?: StoreOptions) {
+  const redis = await startRedisServer(t);
+  const store = await open(t, redis.url, options);
+  return { redis, store, ledger: store.ledger };
+}
+
+/** The same with a proxy between the two. */
+export async function proxiedRedis(t: TestContext, open: Opens = openAt, options?: StoreOptions) {
+  const redis = await startRedisServer(t);
+  const proxy = await startTcpProxy(t, redis.port);
+  const store = await open(t, `redis://127.0.0.1:${proxy.port}`, options);
+  return { redis, proxy, store, ledger: store.ledger };
 }
 
 export interface CallFailure {

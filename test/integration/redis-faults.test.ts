@@ -35,6 +35,8 @@ import {
   openAt,
   outcomeOf,
   recovers,
+  ownRedis,
+  proxiedRedis,
 } from '../helpers/store-faults.ts';
 import { startTcpProxy } from '../helpers/tcp-proxy.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
@@ -51,8 +53,7 @@ function quotasOn(ledger: Ledger, deadlineMs: number): Quotas {
 }
 
 test('an answer that came while the process was held up came in time', async (t) => {
-  const redis = await startRedisServer(t);
-  const store = await openHasty(t, redis.url);
+  const { store } = await ownRedis(t, openHasty);
   await recovers(store);
   const drawn = store.ledger.draw(aDraw({ counters }));
   await setImmediate(); // it is sent
@@ -61,8 +62,7 @@ test('an answer that came while the process was held up came in time', async (t)
 });
 
 test('a connection is kept although the process was held up for longer than silence is borne', async (t) => {
-  const redis = await startRedisServer(t);
-  const store = await openAt(t, redis.url, { deadlineMs: 2_000 });
+  const { redis, store } = await ownRedis(t, openAt, { deadlineMs: 2_000 });
   await recovers(store);
   const connections = async (): Promise<string> =>
     /total_connections_received:(\d+)/.exec(await redis.say('INFO', 'stats'))?.[1] ?? '';
@@ -80,8 +80,7 @@ test('a connection is kept although the process was held up for longer than sile
 });
 
 test('a call has all of its time, and so has who waits for it, however long the process takes to send it', async (t) => {
-  const redis = await startRedisServer(t);
-  const store = await openAt(t, redis.url, { deadlineMs: 2_000 });
+  const { store } = await ownRedis(t, openAt, { deadlineMs: 2_000 });
   const quotas = quotasOn(store.ledger, 2_000);
   const plan = aPlan({ quotas: [aQuota(1000)] });
   const paced = aPlan({ quotas: [], rate: { limit: 1000, perMs: 1000, burst: 1000 } });
@@ -96,8 +95,7 @@ test('a call has all of its time, and so has who waits for it, however long the 
 });
 
 test('who waits for a second call gets its answer, although each turn of the process outlasts the deadline', async (t) => {
-  const redis = await startRedisServer(t);
-  const store = await openAt(t, redis.url, { deadlineMs: 700 });
+  const { redis, store } = await ownRedis(t, openAt, { deadlineMs: 700 });
   const quotas = quotasOn(store.ledger, 700);
   const strict = aPlan({ quotas: [aQuota(1000)], consistency: 'strict' });
   const paced = aPlan({ quotas: [], rate: { limit: 10, perMs: 1000, burst: 10 } });
@@ -175,8 +173,7 @@ describe('side by side', { concurrency: 8 }, () => {
   });
 
   test('while Redis is stopped a flood of calls leaves next to nothing behind for it to run later', async (t) => {
-    const redis = await startRedisServer(t);
-    const store = await openHasty(t, redis.url);
+    const { redis, store } = await ownRedis(t, openHasty);
     await recovers(store);
     redis.signal('SIGSTOP');
     let refused = 0;
@@ -255,8 +252,7 @@ describe('side by side', { concurrency: 8 }, () => {
   });
 
   test('a Redis that stays a replica is not connected to without a rest', async (t) => {
-    const redis = await startRedisServer(t);
-    const store = await openAt(t, redis.url);
+    const { redis, store } = await ownRedis(t);
     await redis.say('REPLICAOF', '127.0.0.1', '1');
     let asked = 0;
     const connections = async (): Promise<number> => {
@@ -334,9 +330,7 @@ describe('side by side', { concurrency: 8 }, () => {
   });
 
   test('a feed that was empty, and was cut while nobody looked, says that changes were missed', async (t) => {
-    const redis = await startRedisServer(t);
-    const proxy = await startTcpProxy(t, redis.port);
-    const store = await openAt(t, `redis://127.0.0.1:${proxy.port}`);
+    const { redis, proxy, store } = await proxiedRedis(t);
     const events: KeyEvent[] = [];
     t.after(store.keys.watch((event) => events.push(event)));
     await until(() => events.length > 0);
@@ -433,9 +427,7 @@ describe('side by side', { concurrency: 8 }, () => {
   });
 
   test('a shared place that could not be kept in an outage is kept soon after it, and not only at its next turn', async (t) => {
-    const redis = await startRedisServer(t);
-    const proxy = await startTcpProxy(t, redis.port);
-    const { ledger } = await openAt(t, `redis://127.0.0.1:${proxy.port}`);
+    const { redis, proxy, ledger } = await proxiedRedis(t);
     let hasFailed = false;
     const watched: Ledger = {
       ...ledger,
@@ -509,9 +501,7 @@ describe('side by side', { concurrency: 8 }, () => {
   });
 
   test('answers that come later than the deadline are not waited for, and soon not asked for', async (t) => {
-    const redis = await startRedisServer(t);
-    const proxy = await startTcpProxy(t, redis.port);
-    const store = await openHasty(t, `redis://127.0.0.1:${proxy.port}`);
+    const { proxy, store } = await proxiedRedis(t, openHasty);
     proxy.answers = { lateByMs: 400 };
     await until(async () =>
       (await reasonOf(store.ledger.draw(aDraw({ counters })))).includes('not asked for a moment'),
@@ -521,9 +511,7 @@ describe('side by side', { concurrency: 8 }, () => {
   });
 
   test('a deadline of seconds is waited for, although a connection is quiet meanwhile', async (t) => {
-    const redis = await startRedisServer(t);
-    const proxy = await startTcpProxy(t, redis.port);
-    const store = await openAt(t, `redis://127.0.0.1:${proxy.port}`, { deadlineMs: 30_000 });
+    const { proxy, store } = await proxiedRedis(t, openAt, { deadlineMs: 30_000 });
     await store.ledger.draw(aDraw({ counters }));
     proxy.answers = { lateByMs: 1_500 };
     assert.equal((await store.ledger.draw(aDraw({ counters }))).kind, 'drawn');
@@ -533,8 +521,7 @@ describe('side by side', { concurrency: 8 }, () => {
   });
 
   test('a Redis that does not answer is told as that, also once its connection is given up', async (t) => {
-    const redis = await startRedisServer(t);
-    const store = await openHasty(t, redis.url);
+    const { redis, store } = await ownRedis(t, openHasty);
     redis.signal('SIGSTOP');
     const silent = /(?:^|: )Redis did not answer within \d+ ms$/;
     await until(async () => {
@@ -548,9 +535,7 @@ describe('side by side', { concurrency: 8 }, () => {
   });
 
   test('a connection that Redis closes is told as that, whatever has failed before', async (t) => {
-    const redis = await startRedisServer(t);
-    const proxy = await startTcpProxy(t, redis.port);
-    const store = await openAt(t, `redis://127.0.0.1:${proxy.port}`, { deadlineMs: 2_000 });
+    const { proxy, store } = await proxiedRedis(t, openAt, { deadlineMs: 2_000 });
     await recovers(store);
     proxy.answers = 'drop';
     await failureOf(store.ledger.draw(aDraw({ counters })));
@@ -588,18 +573,14 @@ describe('side by side', { concurrency: 8 }, () => {
   });
 
   test('a connection that has died without a word is given up', async (t) => {
-    const redis = await startRedisServer(t);
-    const proxy = await startTcpProxy(t, redis.port);
-    const store = await openHasty(t, `redis://127.0.0.1:${proxy.port}`);
+    const { proxy, store } = await proxiedRedis(t, openHasty);
     proxy.freezeConnections();
     await failureOf(store.ledger.draw(aDraw({ counters })));
     await recovers(store);
   });
 
   test('a connection that goes on bringing bytes and never an answer is given up', async (t) => {
-    const redis = await startRedisServer(t);
-    const proxy = await startTcpProxy(t, redis.port);
-    const store = await openHasty(t, `redis://127.0.0.1:${proxy.port}`);
+    const { proxy, store } = await proxiedRedis(t, openHasty);
     // All that follows on these connections is taken for the rest of a text that is this long.
     proxy.sayToClients('$1000000000\r\n');
     await failureOf(store.ledger.draw(aDraw({ counters })));
@@ -627,8 +608,7 @@ describe('side by side', { concurrency: 8 }, () => {
 });
 
 test('calls that a replica refuses together close their connection once', async (t) => {
-  const redis = await startRedisServer(t);
-  const store = await openAt(t, redis.url);
+  const { redis, store } = await ownRedis(t);
   const warnings: string[] = [];
   const note = ({ name }: Error): number => warnings.push(name);
   process.on('warning', note);
@@ -643,8 +623,7 @@ test('calls that a replica refuses together close their connection once', async 
 });
 
 test('SCRIPT FLUSH is not noticed, not even by calls in one pipeline', async (t) => {
-  const redis = await startRedisServer(t);
-  const store = await openAt(t, redis.url);
+  const { redis, store } = await ownRedis(t);
   for (let round = 0; round < 3; round += 1) {
     await redis.say('SCRIPT', 'FLUSH');
     const answers = await Promise.all(
@@ -684,8 +663,7 @@ const refusals: readonly Refusal[] = [
 ];
 for (const { name, begin, end, says } of refusals) {
   test(`a Redis that ${name} refuses draws without having counted, until it is well again`, async (t) => {
-    const redis = await startRedisServer(t);
-    const store = await openAt(t, redis.url);
+    const { redis, store } = await ownRedis(t);
     await store.ledger.draw(aDraw({ counters }));
     assert.match(await redis.say(...begin), /^\+OK/);
     const failure = await failureOf(store.ledger.draw(aDraw({ counters })));
@@ -727,8 +705,7 @@ test('a wrong or missing password is named, and never told', async (t) => {
 });
 
 test('while Redis refuses to write, keys are found all the same', async (t) => {
-  const redis = await startRedisServer(t);
-  const store = await openAt(t, redis.url);
+  const { redis, store } = await ownRedis(t);
   const key = aKey();
   await store.keys.changeKey({ from: undefined, to: key, note: aNote() });
   await redis.say('CONFIG', 'SET', 'maxmemory', 1);
@@ -819,8 +796,7 @@ test('a Redis that evicts is told of with its policy, once, and none that does n
 });
 
 test('a store that is closed while its changes are read has not failed', async (t) => {
-  const redis = await startRedisServer(t);
-  const store = await openAt(t, redis.url);
+  const { redis, store } = await ownRedis(t);
   redis.signal('SIGSTOP');
   const readings: Promise<void>[] = [];
   const stop = store.keys.watch(
@@ -838,8 +814,7 @@ test('a store that is closed while its changes are read has not failed', async (
 });
 
 test('a reset that cannot have all of its counters leaves them as they are', async (t) => {
-  const redis = await startRedisServer(t);
-  const store = await openAt(t, redis.url);
+  const { redis, store } = await ownRedis(t);
   const [one, two] = [aCounter({ name: 'one' }), aCounter({ name: 'two' })];
   await store.ledger.draw(aDraw({ counters: [one] }));
   await redis.say('SET', nameKeys('gatehouse:', 'key').counter(two), 'junk');
@@ -848,8 +823,7 @@ test('a reset that cannot have all of its counters leaves them as they are', asy
 });
 
 test('what another program left under one of our names fails alone', async (t) => {
-  const redis = await startRedisServer(t);
-  const store = await openAt(t, redis.url);
+  const { redis, store } = await ownRedis(t);
   const names = nameKeys('gatehouse:', 'key');
   const [first] = counters;
   assert.ok(first);
@@ -901,8 +875,7 @@ test('a change of keys that finds something of another program under one of the 
 
 for (const used of ['abc', '', '-5', 'nan', '1e300']) {
   test(`a counter of ${JSON.stringify(used)} is refused, not taken for an unspent quota, until it is reset`, async (t) => {
-    const redis = await startRedisServer(t);
-    const { ledger } = await openAt(t, redis.url);
+    const { redis, ledger } = await ownRedis(t);
     const drawn = aDraw({ counters, need: 4, want: 4 });
     await ledger.draw(drawn);
     const name = nameKeys('gatehouse:', 'key').counter(counters[0]!);
@@ -927,8 +900,7 @@ for (const used of ['abc', '', '-5', 'nan', '1e300']) {
 }
 
 test('the state of a rate that is none is refused as that, and is no outage', async (t) => {
-  const redis = await startRedisServer(t);
-  const { ledger } = await openAt(t, redis.url);
+  const { redis, ledger } = await ownRedis(t);
   for (const state of ['', 'abc', '1 2', '1 2 x']) {
     await redis.say('SET', nameKeys('gatehouse:', 'key').rate('rate'), state);
     const taken = ledger.takeCells({ keyId: 'key', name: 'rate', intervalMs: 1, burst: 1, want: 1 });
@@ -940,8 +912,7 @@ test('the state of a rate that is none is refused as that, and is no outage', as
 });
 
 test('what somebody else put into a counter beside our fields is passed over', async (t) => {
-  const redis = await startRedisServer(t);
-  const { ledger } = await openAt(t, redis.url);
+  const { redis, ledger } = await ownRedis(t);
   const drawn = aDraw({ counters, need: 4, want: 4 });
   await ledger.draw(drawn);
   const name = nameKeys('gatehouse:', 'key').counter(counters[0]!);
@@ -1011,9 +982,7 @@ test('a call that cannot even be sent fails like any other, and ends no process'
 });
 
 test('a connection that is cut in the midst of calls is made anew, and no call is sent twice', async (t) => {
-  const redis = await startRedisServer(t);
-  const proxy = await startTcpProxy(t, redis.port);
-  const store = await openAt(t, `redis://127.0.0.1:${proxy.port}`);
+  const { redis, proxy, store } = await proxiedRedis(t);
   const draw = (): Promise<unknown> => store.ledger.draw(aDraw({ counters }));
   // Redis knows the scripts from now on: for one at a time, and for several.
   await draw();
@@ -1030,9 +999,7 @@ test('a connection that is cut in the midst of calls is made anew, and no call i
 });
 
 test('a Redis that takes no more clients says so', async (t) => {
-  const redis = await startRedisServer(t);
-  const proxy = await startTcpProxy(t, redis.port);
-  const store = await openAt(t, `redis://127.0.0.1:${proxy.port}`);
+  const { redis, proxy, store } = await proxiedRedis(t);
   const only = connect(redis.port, '127.0.0.1');
   t.after(() => only.destroy());
   only.write('CONFIG SET maxclients 1\r\n');

@@ -6,15 +6,14 @@ import { nameKeys } from '../../src/stores/redis/names.ts';
 import { aCounter, aDraw, someUnits, usedOf } from '../helpers/ledger-orders.ts';
 import { until } from '../helpers/poll.ts';
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
-import { counters, failureOf, openAt, recovers } from '../helpers/store-faults.ts';
+import { counters, failureOf, openAt, recovers, ownRedis } from '../helpers/store-faults.ts';
 
 async function callsOf(redis: RedisServer): Promise<number> {
   return Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.say('INFO', 'commandstats'))?.[1] ?? 0);
 }
 
 test('who asks for the same in one turn is answered by one call, 8 at most, each with their own', async (t) => {
-  const redis = await startRedisServer(t);
-  const { ledger } = await openAt(t, redis.url);
+  const { redis, ledger } = await ownRedis(t);
   // Redis knows the scripts from now on.
   for (const keys of [['a'], ['b', 'c']])
     await Promise.all(keys.map((keyId) => ledger.draw(aDraw({ counters, keyId }))));
@@ -30,8 +29,7 @@ test('who asks for the same in one turn is answered by one call, 8 at most, each
 });
 
 test('eight who ask for the same are sent before the turn is over', async (t) => {
-  const redis = await startRedisServer(t);
-  const { ledger } = await openAt(t, redis.url);
+  const { redis, ledger } = await ownRedis(t);
   const keys = Array.from({ length: 9 }, (_, at) => `k${at}`);
   await Promise.all(keys.map((keyId) => ledger.draw(aDraw({ counters, keyId }))));
   const before = await callsOf(redis);
@@ -52,8 +50,7 @@ function holdTurnUntilCalled({ port }: RedisServer, calls: number): void {
 }
 
 test('a key whose usage cannot be counted harms no other that is counted together with it', async (t) => {
-  const redis = await startRedisServer(t);
-  const { ledger } = await openAt(t, redis.url);
+  const { redis, ledger } = await ownRedis(t);
   const [counter = aCounter({})] = counters;
   await redis.say('SET', nameKeys('gatehouse:', 'foreign').counter(counter), 'x');
   await redis.say('HSET', nameKeys('gatehouse:', 'damaged').counter(counter), 'used', 'x');
@@ -90,8 +87,7 @@ test('steps that tell nothing, and keys that nobody knows, are answered among ot
 });
 
 test('all who ask one that has become a replica hear of it, and its connection is left', async (t) => {
-  const redis = await startRedisServer(t);
-  const store = await openAt(t, redis.url);
+  const { redis, store } = await ownRedis(t);
   const spent = { counters: [aCounter({ limit: 0 })], keyId: 'spent' };
   assert.equal((await store.ledger.draw(aDraw(spent))).kind, 'exhausted');
   const connection = /^id=\d+ .* cmd=eval/m.exec(await redis.say('CLIENT', 'LIST'))?.[0].split(' ')[0];

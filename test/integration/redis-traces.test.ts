@@ -4,8 +4,8 @@ import { endOfTime, StoreUnavailable, type Counter, type Ledger } from '../../sr
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { aCounter, aDraw, HOUR, someUnits, usedOf } from '../helpers/ledger-orders.ts';
 import { until } from '../helpers/poll.ts';
-import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
-import { openAt } from '../helpers/store-faults.ts';
+import type { RedisServer } from '../helpers/redis-server.ts';
+import { ownRedis } from '../helpers/store-faults.ts';
 
 // What the ledger leaves in Redis, and for how long.
 
@@ -13,8 +13,7 @@ const names = nameKeys('gatehouse:', 'key');
 const many = [aCounter({ limit: 1_000 })];
 
 test('everything expires by itself, except the usage of a lifetime', async (t) => {
-  const redis = await startRedisServer(t);
-  const { ledger } = await openAt(t, redis.url);
+  const { redis, ledger } = await ownRedis(t);
   const lifetime = aCounter({ name: 'lifetime', periodStart: 0, periodEnd: endOfTime });
   const counters = [aCounter({}), lifetime];
   await ledger.draw(aDraw({ counters }));
@@ -37,8 +36,7 @@ test('everything expires by itself, except the usage of a lifetime', async (t) =
 });
 
 test('a counter outlives its period by as much as that is worth', async (t) => {
-  const redis = await startRedisServer(t);
-  const { ledger } = await openAt(t, redis.url);
+  const { redis, ledger } = await ownRedis(t);
   const periodStart = Date.now() - 500;
   const lasting = (name: string, ms: number): Counter =>
     aCounter({ name, periodStart, periodEnd: periodStart + ms });
@@ -57,8 +55,7 @@ test('a counter outlives its period by as much as that is worth', async (t) => {
 });
 
 test('a counter lives as long as the longest period that is asked of it, used up or not', async (t) => {
-  const redis = await startRedisServer(t);
-  const { ledger } = await openAt(t, redis.url);
+  const { redis, ledger } = await ownRedis(t);
   const short = aCounter({});
   const long = { ...short, periodEnd: short.periodEnd + 30 * 24 * HOUR };
   await ledger.draw(aDraw({ counters: [short], want: short.limit }));
@@ -70,8 +67,7 @@ test('a counter lives as long as the longest period that is asked of it, used up
 });
 
 test('a rate of a clock that was ahead delays nobody for longer than told', async (t) => {
-  const redis = await startRedisServer(t);
-  const { ledger } = await openAt(t, redis.url);
+  const { redis, ledger } = await ownRedis(t);
   await redis.say('SET', names.rate('rate'), `${Date.now() + HOUR} 5 20`);
   const order = { keyId: 'key', name: 'rate', intervalMs: 20, burst: 5, want: 1 };
   const refused = await ledger.takeCells(order);
@@ -81,8 +77,7 @@ test('a rate of a clock that was ahead delays nobody for longer than told', asyn
 });
 
 test('a place of a clock that was ahead is free', async (t) => {
-  const redis = await startRedisServer(t);
-  const { ledger } = await openAt(t, redis.url);
+  const { redis, ledger } = await ownRedis(t);
   const order = { keyId: 'key', placeId: 'a', limit: 1, expiresInMs: 15_000 };
   await ledger.enter(order);
   await redis.say('ZADD', names.places(), Date.now() + 2 * HOUR, 'a');
@@ -91,8 +86,7 @@ test('a place of a clock that was ahead is free', async (t) => {
 });
 
 test('a place that has expired belongs to nobody, and goes when another is taken', async (t) => {
-  const redis = await startRedisServer(t);
-  const { ledger } = await openAt(t, redis.url);
+  const { redis, ledger } = await ownRedis(t);
   const order = { keyId: 'key', placeId: 'a', limit: 1, expiresInMs: 15_000 };
   await ledger.enter({ ...order, placeId: 'b' });
   await redis.say('ZADD', names.places(), Date.now() - 1000, 'a');
@@ -104,8 +98,7 @@ test('a place that has expired belongs to nobody, and goes when another is taken
 });
 
 test('steps are remembered over one rotation and forgotten with the next', async (t) => {
-  const redis = await startRedisServer(t);
-  const { ledger } = await openAt(t, redis.url);
+  const { redis, ledger } = await ownRedis(t);
   const [latest, earlier] = names.steps('a');
   const order = aDraw({ counters: many });
   const answer = await ledger.draw(order);
@@ -122,8 +115,7 @@ test('steps are remembered over one rotation and forgotten with the next', async
 });
 
 test('however old they are, steps are remembered until sixteen follow', async (t) => {
-  const redis = await startRedisServer(t);
-  const { ledger } = await openAt(t, redis.url);
+  const { redis, ledger } = await ownRedis(t);
   const steps = Array.from({ length: 16 }, () => aDraw({ counters: many }));
   for (const step of steps) {
     await ledger.draw(step);
@@ -143,8 +135,7 @@ test('however old they are, steps are remembered until sixteen follow', async (t
 });
 
 test('a step is remembered for an hour, however long ago the first of its kind was', async (t) => {
-  const redis = await startRedisServer(t);
-  const { ledger } = await openAt(t, redis.url);
+  const { redis, ledger } = await ownRedis(t);
   const [latest] = names.steps('a');
   for (const minutes of [0, 5, 14, 16, 40, 74]) {
     await redis.say('DEL', latest);
@@ -159,8 +150,7 @@ test('a step is remembered for an hour, however long ago the first of its kind w
 });
 
 test('a draw or units given back are not taken again when they are forgotten, nor is one that comes so late; a charge is', async (t) => {
-  const redis = await startRedisServer(t);
-  const { ledger } = await openAt(t, redis.url);
+  const { redis, ledger } = await ownRedis(t);
   const taken = { draw: aDraw({ counters: many, want: 50 }), back: someUnits({ counters: many, units: 10 }) };
   const late = { draw: aDraw({ counters: many }), back: someUnits({ counters: many }) };
   const charge = someUnits({ counters: many, units: 3 });
@@ -194,8 +184,7 @@ test('a draw or units given back are not taken again when they are forgotten, no
 });
 
 test('a draw whose counter is gone is cancelled like any other, and leaves none', async (t) => {
-  const redis = await startRedisServer(t);
-  const { ledger } = await openAt(t, redis.url);
+  const { redis, ledger } = await ownRedis(t);
   const order = aDraw({ counters: many, want: 4 });
   await ledger.draw(order);
   for (const counter of many) await redis.say('DEL', names.counter(counter));
@@ -205,8 +194,7 @@ test('a draw whose counter is gone is cancelled like any other, and leaves none'
 });
 
 test('what dead processes told goes when many have told, and what living ones told stays', async (t) => {
-  const redis = await startRedisServer(t);
-  const { ledger } = await openAt(t, redis.url);
+  const { redis, ledger } = await ownRedis(t);
   const counter = aCounter({ limit: 1_000 });
   await ledger.charge(someUnits({ counters: [counter], units: 400, holder: 'holds none' }));
   await ledger.draw(aDraw({ counters: [counter], want: 5, holder: 'alive' }));
