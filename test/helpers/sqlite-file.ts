@@ -1,5 +1,18 @@
 import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
+import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
+import type { Store, StoreOptions } from '../../src/stores/store.ts';
+import type { Scene } from './poll.ts';
+import { tempFolder } from './temp-folder.ts';
+
+/** A database of the test's own, open until its end. */
+export function ownDatabase(t: Scene, options?: StoreOptions): { path: string; store: Store } {
+  const path = join(tempFolder(t), 'g.db');
+  const store = openSqlite(path, options);
+  t.after(() => store.close());
+  return { path, store };
+}
 
 /** Deletes a database with all that lies beside it. */
 export function removeStore(path: string): void {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { after, describe, test, type TestContext } from 'node:test';
 import type { ImportLine, ImportReport } from '../../src/keys/imports/import-keys.ts';
 import { createKeyBook, overlapMsMax, type KeyBook } from '../../src/keys/key-book.ts';
@@ -8,14 +7,13 @@ import { BrokenFile, KeyProblem } from '../../src/keys/key-problem.ts';
 import type { KeyRules } from '../../src/keys/key-rules.ts';
 import type { KeyStore } from '../../src/stores/key-store.ts';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
-import { openStore } from '../../src/stores/open-store.ts';
 import { digestOf } from '../helpers/a-key.ts';
 import { aPlan, aQuota } from '../helpers/lease-scene.ts';
 import { openPatiently } from '../helpers/open-patiently.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
 import { spoilKey } from '../helpers/spoil-key.ts';
+import { ownDatabase } from '../helpers/sqlite-file.ts';
 import { storeKinds, type StoreKind } from '../helpers/store-kinds.ts';
-import { tempFolder } from '../helpers/temp-folder.ts';
 
 const redis = await startRedisServer({ after });
 const by = { actor: 'ada' };
@@ -45,8 +43,7 @@ for (const { name, address } of storeKinds(redis)) {
 
 // That a change made from an outdated version does nothing is held by key-store.test.ts, for each kind of store.
 test('a key is ended however busy others are changing it, and who never gets to it is told', async (t) => {
-  const store = await openStore({ kind: 'sqlite', path: join(tempFolder(t), 'g.db') });
-  t.after(() => store.close());
+  const { store } = ownDatabase(t);
   const rival = createKeyBook({ store: store.keys, rules, now: Date.now });
   let changes = 0;
   let changesMax = 0;
@@ -73,8 +70,7 @@ test('a key is ended however busy others are changing it, and who never gets to 
 });
 
 test('a secret that the store will not give to a key is not told of as if it were one', async (t) => {
-  const store = await openStore({ kind: 'sqlite', path: join(tempFolder(t), 'g.db') });
-  t.after(() => store.close());
+  const { store } = ownDatabase(t);
   const keys: KeyStore = { ...store.keys, changeKey: async () => 'taken' };
   const book = createKeyBook({ store: keys, rules, now: Date.now });
   await assert.rejects(book.create({ plan: 'free' }, by), isProblem('conflict'));

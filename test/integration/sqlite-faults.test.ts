@@ -26,16 +26,14 @@ import { holdUp } from '../helpers/hold-up.ts';
 import { aCounter, aDraw } from '../helpers/ledger-orders.ts';
 import type { Errand } from '../helpers/nobody.ts';
 import { until } from '../helpers/poll.ts';
-import { removeStore, sql } from '../helpers/sqlite-file.ts';
+import { ownDatabase, removeStore, sql } from '../helpers/sqlite-file.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
 const counters = [aCounter({ limit: 1_000_000 })];
 
 /** By default a call waits for seconds while the log is copied, for which another thread may have to wait for a processor. */
 function openScene(t: TestContext, options: StoreOptions = { deadlineMs: 10_000 }) {
-  const path = join(tempFolder(t), 'g.db');
-  const store = openSqlite(path, options);
-  t.after(() => store.close());
+  const { path, store } = ownDatabase(t, options);
   const addKey = async (id: string): Promise<string> => {
     const digest = Buffer.from(id.padEnd(32, '.')).toString('hex');
     const to = aKey({ id, secrets: [aSecret({ digest })] });

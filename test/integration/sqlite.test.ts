@@ -36,7 +36,7 @@ import { aKey, aNote, aSecret } from '../helpers/a-key.ts';
 import { aCounter, aDraw, someUnits } from '../helpers/ledger-orders.ts';
 import type { OpenerTask } from '../helpers/opener.ts';
 import { until } from '../helpers/poll.ts';
-import { removeStore, restore, sql } from '../helpers/sqlite-file.ts';
+import { ownDatabase, removeStore, restore, sql } from '../helpers/sqlite-file.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
 const digest = 'd'.repeat(64);
@@ -120,9 +120,7 @@ function openFiles(): readonly string[] {
 }
 
 test('a database that stays locked fails within the deadline and works again when the lock is gone', async (t) => {
-  const path = join(tempFolder(t), 'g.db');
-  const store = openSqlite(path, { deadlineMs: 200 });
-  t.after(() => store.close());
+  const { path, store } = ownDatabase(t, { deadlineMs: 200 });
   const locker = sql(path, 'BEGIN IMMEDIATE');
   const started = performance.now();
   const waiting = Array.from({ length: 50 }, () => store.keys.changeKey(made));
@@ -137,9 +135,7 @@ test('a database that stays locked fails within the deadline and works again whe
 });
 
 test('a file that is deleted fails calls instead of counting into nowhere, and is never made anew', async (t) => {
-  const path = join(tempFolder(t), 'g.db');
-  const store = openSqlite(path);
-  t.after(() => store.close());
+  const { path, store } = ownDatabase(t);
   const counters = [aCounter({ limit: 1_000_000 })];
   await store.ledger.draw(aDraw({ counters }));
   removeStore(path);
@@ -184,9 +180,7 @@ for (const { name, happen } of vanishings) {
 }
 
 test('a store that takes no writes answers a ping, and a probe says what is wrong', async (t) => {
-  const path = join(tempFolder(t), 'g.db');
-  const store = openSqlite(path, { deadlineMs: 50 });
-  t.after(() => store.close());
+  const { path, store } = ownDatabase(t, { deadlineMs: 50 });
   await store.probe();
   const other = new DatabaseSync(path);
   t.after(() => other.close());
@@ -200,9 +194,7 @@ test('a store that takes no writes answers a ping, and a probe says what is wron
 });
 
 test('a store goes on with a copy of its database, and not with another in its place', async (t) => {
-  const path = join(tempFolder(t), 'g.db');
-  const store = openSqlite(path);
-  t.after(() => store.close());
+  const { path, store } = ownDatabase(t);
   await store.keys.changeKey(made);
   sql(path, `VACUUM INTO '${path}.copy'`).close();
   removeStore(path);
@@ -346,9 +338,7 @@ test('a file that is damaged fails calls, and the process lives', async (t) => {
 });
 
 test('the event loop goes on while a call waits for a lock', async (t) => {
-  const path = join(tempFolder(t), 'g.db');
-  const store = openSqlite(path, { deadlineMs: 2_000 });
-  t.after(() => store.close());
+  const { path, store } = ownDatabase(t, { deadlineMs: 2_000 });
   const locker = sql(path, 'BEGIN IMMEDIATE');
   t.after(() => locker.close());
   let ticks = 0;
@@ -361,9 +351,7 @@ test('the event loop goes on while a call waits for a lock', async (t) => {
 });
 
 test('a checkpoint leaves the version alone that a newer Gatehouse writes in the meantime', async (t) => {
-  const path = join(tempFolder(t), 'g.db');
-  const store = openSqlite(path);
-  t.after(() => store.close());
+  const { path } = ownDatabase(t);
   const newer = sql(path, 'BEGIN IMMEDIATE; PRAGMA user_version = 99');
   t.after(() => newer.close());
   const read = (pragma: string): unknown => newer.prepare(`PRAGMA ${pragma}`).get()?.[pragma];
@@ -402,9 +390,7 @@ test('a log that many processes fill is copied before each of them has made its 
 });
 
 test('a log that cannot be copied is told of once, and again when it could be in between', async (t) => {
-  const path = join(tempFolder(t), 'g.db');
-  const store = openSqlite(path);
-  t.after(() => store.close());
+  const { path } = ownDatabase(t);
   const reasons: string[] = [];
   const { start, rest } = watchThreads();
   const checkpointer = createCheckpointer(path, {
@@ -436,9 +422,7 @@ test('a log that cannot be copied is told of once, and again when it could be in
 });
 
 test('where the file is gone it is not the log that is told of', async (t) => {
-  const path = join(tempFolder(t), 'g.db');
-  const store = openSqlite(path);
-  t.after(() => store.close());
+  const { path } = ownDatabase(t);
   const reasons: string[] = [];
   const { threads, start, rest } = watchThreads();
   const inUse = statSync(path);
@@ -464,9 +448,7 @@ for (const [name, make] of [
   ['a backup', (other, path) => sql(path, `VACUUM INTO '${other}'`).close()],
 ] satisfies [string, (other: string, path: string) => void][]) {
   test(`a log is left alone while ${name} is in the place of the file that is in use`, async (t) => {
-    const path = join(tempFolder(t), 'g.db');
-    const store = openSqlite(path);
-    t.after(() => store.close());
+    const { path, store } = ownDatabase(t);
     make(`${path}.other`, path);
     await store.ledger.draw(aDraw({ counters: [aCounter({})] }));
     const { start, rest } = watchThreads();
@@ -527,9 +509,7 @@ test('a checkpoint whose thread ends at work is made by another', () => {
 });
 
 test('one thread makes all checkpoints, and another when it has died', async (t) => {
-  const path = join(tempFolder(t), 'g.db');
-  const store = openSqlite(path);
-  t.after(() => store.close());
+  const { path, store } = ownDatabase(t);
   const other = sql(path, '');
   const version = (): unknown => other.prepare('PRAGMA data_version').get()?.['data_version'];
   const { threads, start, rest } = watchThreads();
@@ -580,9 +560,7 @@ test('a process that has nothing else to do ends, though its log was copied', as
 });
 
 test('keys of which nothing is held take no room as held', async (t) => {
-  const path = join(tempFolder(t), 'g.db');
-  const store = openSqlite(path);
-  t.after(() => store.close());
+  const { path, store } = ownDatabase(t);
   const database = sql(path, '');
   t.after(() => database.close());
   const rows = (): unknown => database.prepare('SELECT count(*) AS held FROM leases').get()?.['held'];
@@ -595,9 +573,7 @@ test('keys of which nothing is held take no room as held', async (t) => {
 });
 
 test('the log is cut back while writers never rest', async (t) => {
-  const path = join(tempFolder(t), 'g.db');
-  const store = openSqlite(path, { deadlineMs: 5_000 });
-  t.after(() => store.close());
+  const { path, store } = ownDatabase(t, { deadlineMs: 5_000 });
   sql(
     path,
     `PRAGMA wal_autocheckpoint = 0; CREATE TABLE bulk (x); INSERT INTO bulk VALUES (zeroblob(${logBytesKept}))`,

@@ -11,14 +11,14 @@ import { aPlan, aQuota } from '../helpers/lease-scene.ts';
 import { aDraw, someUnits } from '../helpers/ledger-orders.ts';
 import { createMemoryLedger } from '../helpers/memory-ledger.ts';
 import { spoilKey } from '../helpers/spoil-key.ts';
+import { ownDatabase } from '../helpers/sqlite-file.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
 const dayMs = 86_400_000;
 const plans = new Map([['free', { name: 'free', ...aPlan({ quotas: [aQuota(7)] }) }]]);
 
 test('the usage of all keys is listed page by page: those of the file, then those of the store', async (t) => {
-  const store = await openStore(parseStoreAddress(`sqlite:${tempFolder(t)}/usage.db`));
-  t.after(() => store.close());
+  const { store } = ownDatabase(t);
   const stored = ['s1', 's2', 's3', 's4', 's5'];
   for (const id of stored) {
     const to = aKey({
@@ -59,8 +59,7 @@ test('a long page leaves no key out', async () => {
 });
 
 test('a key that is in the file and in the store is listed once, whatever the pages are', async (t) => {
-  const store = await openStore(parseStoreAddress(`sqlite:${tempFolder(t)}/usage.db`));
-  t.after(() => store.close());
+  const { store } = ownDatabase(t);
   for (const id of ['b', 'c', 'd', 'm', 'x', 'zz']) {
     const to = aKey({ id, plan: 'free', secrets: [] });
     await store.keys.changeKey({ from: undefined, to, note: aNote() });
@@ -105,8 +104,7 @@ test('a key whose record or usage cannot be read is named, and all others are li
 });
 
 test('a key with a quota in a time zone that is not known here is named, and all others are listed', async (t) => {
-  const store = await openStore(parseStoreAddress(`sqlite:${tempFolder(t)}/usage.db`));
-  t.after(() => store.close());
+  const { store } = ownDatabase(t);
   const quotas = [{ name: 'far', limit: 1, per: 'day', timezone: 'Nowhere/Atlantis' }];
   for (const to of [aKey({ id: 'b', plan: 'free', quotas }), aKey({ id: 'c', plan: 'free' })]) {
     await store.keys.changeKey({ from: undefined, to, note: aNote() });
@@ -118,8 +116,7 @@ test('a key with a quota in a time zone that is not known here is named, and all
 });
 
 test('a list that the store cannot give is refused, whatever it gave of it', async (t) => {
-  const store = await openStore(parseStoreAddress(`sqlite:${tempFolder(t)}/usage.db`));
-  t.after(() => store.close());
+  const { store } = ownDatabase(t);
   const gone = new StoreUnavailable('gone', { mayHaveHappened: false });
   const ledger = { ...store.ledger, readUsage: () => Promise.reject(gone) };
   const book = createUsageBook({ config: { keys: [keyOf('a')], plans }, store: { ...store, ledger } });
@@ -127,8 +124,7 @@ test('a list that the store cannot give is refused, whatever it gave of it', asy
 });
 
 test('a key without quotas has nothing to reset, and is told so', async (t) => {
-  const store = await openStore(parseStoreAddress(`sqlite:${tempFolder(t)}/usage.db`));
-  t.after(() => store.close());
+  const { store } = ownDatabase(t);
   const none = new Map([['free', { name: 'free', ...aPlan({ quotas: [] }) }]]);
   const book = createUsageBook({ config: { keys: [keyOf('a')], plans: none }, store });
   const why = /plan free of key a has no quotas/;
@@ -137,8 +133,7 @@ test('a key without quotas has nothing to reset, and is told so', async (t) => {
 });
 
 test('usage is read and reset in the period of the store, whatever the clock here shows', async (t) => {
-  const store = await openStore(parseStoreAddress(`sqlite:${tempFolder(t)}/usage.db`));
-  t.after(() => store.close());
+  const { store } = ownDatabase(t);
   const now = Date.now() + 400 * 24 * 3_600_000;
   const ledger = createMemoryLedger({ now: () => now });
   const book = createUsageBook({ config: { keys: [keyOf('ada')], plans }, store: { ...store, ledger } });

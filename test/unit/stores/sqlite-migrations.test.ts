@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { migrations } from '../../../src/stores/sqlite/migrations.ts';
 import { openSqlite } from '../../../src/stores/sqlite/open-sqlite.ts';
 import { aCounter, aDraw } from '../../helpers/ledger-orders.ts';
-import { sql } from '../../helpers/sqlite-file.ts';
+import { ownDatabase, sql } from '../../helpers/sqlite-file.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
 for (let version = 1; version < migrations.length; version += 1) {
@@ -27,9 +27,7 @@ for (let version = 1; version < migrations.length; version += 1) {
 // A scan costs nothing in a small file, and blocks the event loop in one of a million keys.
 test('every statement finds its rows by an index, or takes the first few', (t) => {
   const prepare = t.mock.method(DatabaseSync.prototype, 'prepare');
-  const path = join(tempFolder(t), 'g.db');
-  const store = openSqlite(path);
-  t.after(() => store.close());
+  const { path } = ownDatabase(t);
   prepare.mock.restore();
   const statements = prepare.mock.calls.map(({ arguments: [statement] }) => statement);
   const reader = sql(path, '');

@@ -11,7 +11,7 @@ import { createLockLine } from '../../../src/stores/sqlite/lock-line.ts';
 import { openSqlite } from '../../../src/stores/sqlite/open-sqlite.ts';
 import { transact, transactAll, type Outcome } from '../../../src/stores/sqlite/transact.ts';
 import { aCounter, aDraw, someUnits, usedOf } from '../../helpers/ledger-orders.ts';
-import { sql } from '../../helpers/sqlite-file.ts';
+import { ownDatabase, sql } from '../../helpers/sqlite-file.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
 /** A table of numbers. */
@@ -111,9 +111,7 @@ test('who needs the lock waits in line, a thousand at most, and who only reads g
 });
 
 test('a key whose usage cannot be counted harms no other that is counted together with it', async (t) => {
-  const path = join(tempFolder(t), 'g.db');
-  const store = openSqlite(path);
-  t.after(() => store.close());
+  const { path, store } = ownDatabase(t);
   const { ledger } = store;
   const counters = [aCounter({})];
   const draw = (keyId: string): Promise<unknown> => ledger.draw(aDraw({ counters, keyId }));
