@@ -1,12 +1,15 @@
 import { concurrencyName, rateName } from '../config/quota-names.ts';
 import type { QuotaReading } from './quota-reading.ts';
 
-/** What is known of a rate: `remaining` requests may pass at once, when another may at the latest, and when the whole burst is free again. */
+/** What is known of a rate. */
 export interface RateReading {
   readonly burst: number;
+  /** So many requests may pass now. */
   readonly remaining: number;
   readonly windowSeconds: number;
+  /** When another may pass, at the latest. */
   readonly nextInSeconds: number;
+  /** When the whole burst is free again. */
   readonly resetInSeconds: number;
 }
 

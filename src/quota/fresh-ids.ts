@@ -7,7 +7,7 @@ export class FreshIds {
   #given = 0;
 
   /** An id that is never given out, so whatever bears it belongs to nobody. */
-  get nobodys(): string {
+  get unused(): string {
     return `${this.#prefix}.0`;
   }
 

@@ -24,7 +24,7 @@ export interface LimitNotice {
 }
 
 /** What every grant of a process shares. */
-export interface GrantOffice {
+export interface GrantParts {
   readonly leases: Leases;
   readonly warnings: Warnings;
   readonly clock: Clock;
@@ -42,13 +42,13 @@ export interface Reserved {
 /** Permission for one request: its place, its cell and its units. */
 export class Grant {
   readonly kind = 'grant';
-  readonly #office: GrantOffice;
+  readonly #parts: GrantParts;
   readonly #reserved: Readonly<Reserved>;
   #cost: number;
   #settled = false;
 
-  constructor(office: GrantOffice, reserved: Readonly<Reserved>) {
-    this.#office = office;
+  constructor(parts: GrantParts, reserved: Readonly<Reserved>) {
+    this.#parts = parts;
     this.#reserved = reserved;
     this.#cost = reserved.hold?.units ?? 0;
   }
@@ -66,7 +66,7 @@ export class Grant {
 
   /** For the headers of the answer, as things stand when it is called. */
   describe(): LimitNotice {
-    const { leases, clock, warnings } = this.#office;
+    const { leases, clock, warnings } = this.#parts;
     const { hold, place, rate } = this.#reserved;
     // A lease does not know what its key owes.
     const lease = hold === undefined || hold.owed ? undefined : leases.leaseOf(hold);
@@ -88,7 +88,7 @@ export class Grant {
     this.#settled = true;
     const { hold } = this.#reserved;
     if (hold === undefined) return;
-    this.#office.leases.settle(hold, isCharged(hold.lease.plan.charge, outcome) ? this.#cost : 0);
+    this.#parts.leases.settle(hold, isCharged(hold.lease.plan.charge, outcome) ? this.#cost : 0);
   }
 
   /** The request is over: its place is free. Units that were not settled go back. Only the first call counts. */

@@ -8,7 +8,7 @@ export interface Step {
    * goes before both.
    */
   readonly expendable: 'first' | 'next' | 'never';
-  /** For so long after it may have been taken it is tried again. Later the store may have forgotten its id. */
+  /** For how long it may be tried again once it may have been taken. After that the store may have forgotten its id. */
   readonly repeatableForMs: number;
 }
 
@@ -31,9 +31,9 @@ export interface OutboxOptions {
 const inFlightMax = 64;
 
 /**
- * Takes steps to the store, those not tried yet in order, a bounded number at once. What the store does not take is kept, bounded, and
- * tried again; while the store is away one step at a time asks whether it is back. A part of it may be away alone, as a
- * node of a cluster is: no step of others waits for those of that part, and they cost the others little.
+ * Takes steps to the store: new ones in order, and only so many at once. What the store does not take is kept, up to a bound, and
+ * tried again; while the store is away one step at a time asks whether it is back. A part of the store may be away alone, such as
+ * one node of a cluster: the steps for other parts do not wait for it.
  */
 export class Outbox {
   readonly #options: OutboxOptions;

@@ -3,7 +3,7 @@ import { endOfTime, StoreUnavailable } from '../stores/ledger.ts';
 import type { LeaseCounts } from '../telemetry/metrics.ts';
 import { writeLimitHeaders } from './answer-headers.ts';
 import { Concurrency, type Full, type Place } from './concurrency.ts';
-import { Grant, type GrantOffice, type Reserved } from './grants.ts';
+import { Grant, type GrantParts, type Reserved } from './grants.ts';
 import type { Cell, TooFast } from './key-rate.ts';
 import type { Denial, Hold } from './leases/lease.ts';
 import { Leases } from './leases/leases.ts';
@@ -40,7 +40,7 @@ type Take = (draft: Draft) => QuotaRefusal | undefined | Promise<QuotaRefusal | 
 
 /** All limits of all keys, as a request meets them. */
 export class Quotas {
-  readonly #office: GrantOffice;
+  readonly #parts: GrantParts;
   readonly #rates: Rates;
   readonly #concurrency: Concurrency;
   readonly #takes: readonly Take[] = [
@@ -50,23 +50,23 @@ export class Quotas {
   ];
 
   constructor(options: LedgerAccess) {
-    this.#office = { leases: new Leases(options), warnings: new Warnings(), clock: options.clock };
+    this.#parts = { leases: new Leases(options), warnings: new Warnings(), clock: options.clock };
     this.#rates = new Rates(options);
     this.#concurrency = new Concurrency(options);
   }
 
   get counts(): LeaseCounts {
-    return this.#office.leases.counts;
+    return this.#parts.leases.counts;
   }
 
   /** What the key has spent of its quotas; asking costs nothing. Rejects with `StoreUnavailable`. */
   read(keyId: string, plan: PlanRule): Promise<readonly UsageReading[]> {
-    return this.#office.leases.read(keyId, plan);
+    return this.#parts.leases.read(keyId, plan);
   }
 
   /** Gives back all that this process holds ahead. Call it when no more requests come. */
   async drain(): Promise<void> {
-    await this.#office.leases.drain();
+    await this.#parts.leases.drain();
   }
 
   /** Takes a place, a cell and units, in this order, and undoes the earlier ones when a later one is refused. */
@@ -85,7 +85,7 @@ export class Quotas {
     } catch (error) {
       return this.#fail(draft, error);
     }
-    return new Grant(this.#office, draft);
+    return new Grant(this.#parts, draft);
   }
 
   async #takeAfter(asked: Promise<QuotaRefusal | undefined>, draft: Draft, next: number): Promise<Decision> {
@@ -117,7 +117,7 @@ export class Quotas {
   #takeUnits(draft: Draft): ReturnType<Take> {
     const { plan, cost } = draft.request;
     if (plan.quotas.length === 0 || cost === 0) return undefined;
-    const hold = this.#office.leases.reserve(draft.request);
+    const hold = this.#parts.leases.reserve(draft.request);
     return hold instanceof Promise
       ? hold.then((one) => this.#keepHold(draft, one))
       : this.#keepHold(draft, hold);
@@ -149,7 +149,7 @@ export class Quotas {
   }
 
   #refuseExhausted(draft: Draft, { lease, until }: Denial): QuotaRefusal {
-    const { leases, warnings, clock } = this.#office;
+    const { leases, warnings, clock } = this.#parts;
     const mono = clock.mono();
     const quotas = readQuotas(lease, leases.time, mono);
     const inVain = until === endOfTime;

@@ -24,8 +24,8 @@ export class Rates {
     this.#room = new WaitingRoom({
       clock: options.clock,
       waitMs: options.deadlineMs,
-      turnsMore: turnsFor.caller,
-      turnOut: (waiter) => {
+      extraTurns: turnsFor.caller,
+      onLate: (waiter) => {
         const late = new StoreUnavailable('No cell came in time', { mayHaveHappened: false });
         this.#release(waiter).reject(late);
       },

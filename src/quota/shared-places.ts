@@ -9,10 +9,10 @@ import {
 import { Alarm } from '../waiting/alarm.ts';
 import type { Clock } from '../waiting/clock.ts';
 import { FreshIds } from './fresh-ids.ts';
-import { LatelyLeft } from './lately-left.ts';
 import type { LedgerAccess } from './ledger-access.ts';
 import { OutageWatch } from './outage-watch.ts';
 import { Outbox, repeatableForEver, type Step } from './outbox.ts';
+import { RecentlyLeft } from './recently-left.ts';
 
 /**
  * A shared place is renewed each beat; the places of a crashed process are free after the expiry. That is several beats long, so
@@ -22,7 +22,7 @@ const beatMs = 5000;
 const expiresInMs = 30_000;
 /** After a thousand others a call would not be answered in time, and neither would those of requests. */
 const beatsAtOnce = 100;
-/** How often the store is told again of places kept or left while it was away, and of how many at most. */
+/** How often it is tried to tell the store of places kept or left while it was away, and how many may wait for that. */
 const retryMs = 250;
 const untoldMax = 10_000;
 /**
@@ -47,7 +47,7 @@ export class SharedPlaces {
   readonly #retry: Alarm;
   /** Places that the store has yet to be told are kept. */
   readonly #unkept = new Set<string>();
-  readonly #lately: LatelyLeft;
+  readonly #recent: RecentlyLeft;
   readonly #ids = new FreshIds();
   /** A key whose place was asked for; an idle process uses it to keep checking whether the store is there. */
   #someKey: string | undefined;
@@ -59,17 +59,17 @@ export class SharedPlaces {
     this.#ledger = ledger;
     this.#clock = clock;
     this.#onError = onError;
-    this.#lately = new LatelyLeft(clock);
+    this.#recent = new RecentlyLeft(clock);
     this.#outage = new OutageWatch({
       clock,
       longMs: longOutageMs,
       settleMs,
-      onEnd: (awaySince) => this.#tellAnew(awaySince),
+      onEnd: (awaySince) => this.#mayLack(awaySince),
     });
     this.#untold = new Outbox({ mono: () => clock.mono(), stepsMax: untoldMax, onError });
-    this.#retry = new Alarm({ clock, afterMs: retryMs, ring: () => this.#tellAgain() });
+    this.#retry = new Alarm({ clock, afterMs: retryMs, ring: () => this.#retryUntold() });
     // Before its first answer: an outage is not over yet.
-    ledger.onReturn(() => this.#tellAnew(this.#outage.awaySince ?? clock.mono()));
+    ledger.onReturn(() => this.#mayLack(this.#outage.awaySince ?? clock.mono()));
   }
 
   /**
@@ -90,7 +90,7 @@ export class SharedPlaces {
     }
     if (answer === 'full') {
       // A store that has no room says it too: it needs none for that.
-      if (this.#outage.awaySince !== undefined) this.#lookForReturn(keyId);
+      if (this.#outage.awaySince !== undefined) this.#probeLater(keyId);
       // Perhaps only by places that were left.
       this.#untold.storeAnswered();
       return undefined;
@@ -106,7 +106,7 @@ export class SharedPlaces {
     const { keyId, placeId } = order;
     this.#taken.delete(placeId);
     this.#unkept.delete(placeId);
-    this.#lately.note(keyId, placeId);
+    this.#recent.note(keyId, placeId);
     this.#free(keyId, placeId).catch((error: unknown) => {
       if (error instanceof StoreUnavailable) this.#tellLater(() => this.#free(keyId, placeId));
       else this.#onError(error);
@@ -114,13 +114,14 @@ export class SharedPlaces {
   }
 
   /** The store may lack what it was told since then, and shortly before. */
-  #tellAnew(since: number): void {
-    this.#lately.mayBeUnknown(since);
+  #mayLack(since: number): void {
+    this.#recent.mayBeUnknown(since);
     this.#retry.set();
   }
 
-  #tellOfAll(): void {
-    const left = this.#lately.takeUntold();
+  /** Tells the store again which places were left recently, and which are taken. */
+  #repeatAll(): void {
+    const left = this.#recent.takeUntold();
     if (left === undefined) return;
     for (const { keyId, placeId } of left) {
       const run = (): Promise<void> => this.#free(keyId, placeId);
@@ -137,10 +138,10 @@ export class SharedPlaces {
     return isPosted;
   }
 
-  #tellAgain(): void {
-    this.#tellOfAll();
+  #retryUntold(): void {
+    this.#repeatAll();
     this.#untold.retry();
-    if (this.#untold.size > 0 || this.#lately.isUntold) this.#retry.set();
+    if (this.#untold.size > 0 || this.#recent.isUntold) this.#retry.set();
   }
 
   #armBeat(): void {
@@ -152,7 +153,7 @@ export class SharedPlaces {
   async #beat(): Promise<void> {
     const startedAt = this.#clock.mono();
     if (this.#taken.size > 0) await this.#keepAll();
-    else await this.#look();
+    else await this.#probeWhileIdle();
     this.#beatTookMs = this.#clock.mono() - startedAt;
     this.#beating = false;
     this.#armBeat();
@@ -165,9 +166,9 @@ export class SharedPlaces {
   }
 
   /** A process that was idle in an outage must know of it too, before others have told of their places. */
-  async #look(): Promise<void> {
+  async #probeWhileIdle(): Promise<void> {
     const keyId = this.#someKey;
-    if (keyId !== undefined) await this.#orLater(this.#askFor(keyId), () => this.#lookForReturn(keyId));
+    if (keyId !== undefined) await this.#orLater(this.#probe(keyId), () => this.#probeLater(keyId));
   }
 
   /** What cannot be read in the store stays so, and is not asked for later. */
@@ -181,18 +182,18 @@ export class SharedPlaces {
   }
 
   /** Asks by itself, or the outage would last until somebody else asks. */
-  #lookForReturn(keyId: string): void {
-    if (this.#untold.size === 0) this.#tellLater(() => this.#askFor(keyId));
+  #probeLater(keyId: string): void {
+    if (this.#untold.size === 0) this.#tellLater(() => this.#probe(keyId));
   }
 
   /**
-   * Leaves a place that nobody has, among this key's, and takes one that concerns nobody: a store that can be read may still take
-   * no writes, and one out of memory takes only those that remove something.
+   * Leaves a place of this key, and takes one of no key, that nobody has: a store that can be read may still take no writes, and one
+   * out of memory takes only those that remove something.
    */
-  async #askFor(keyId: string): Promise<void> {
-    const { nobodys } = this.#ids;
-    const left = this.#ledger.leave(keyId, nobodys);
-    const stayed = this.#ledger.stay({ keyId: nobodys, placeId: nobodys, expiresInMs: 1 });
+  async #probe(keyId: string): Promise<void> {
+    const { unused } = this.#ids;
+    const left = this.#ledger.leave(keyId, unused);
+    const stayed = this.#ledger.stay({ keyId: unused, placeId: unused, expiresInMs: 1 });
     await this.#outage.note(Promise.all([left, stayed]));
   }
 

@@ -9,7 +9,7 @@ const keptMax = 100_000;
 
 /** Which warnings have been given: one for each key, quota and period in this process. */
 export class Warnings {
-  /** When the last period began that a warning was given of. */
+  /** When the latest period began for which a warning was given. */
   readonly #given = new BoundedMap<string, number>(keptMax);
 
   /** The quotas among the readings that cross their warning line for the first time in their period. */
@@ -21,7 +21,7 @@ export class Warnings {
       if (!reading.isNearLimit || periodStart === undefined || period === undefined) continue;
       // Only periods of one rule follow one another: after a change of plan the month begins before the day that has been told of.
       const id = `${reading.name}:${wordsOf(period)}:${lease.keyId}`;
-      // A request that ran past the end of its period tells of that one, after others have told of the next.
+      // A request that ran past the end of its period tells of that period, perhaps after others have told of the next.
       const last = this.#given.get(id);
       if (last !== undefined && last >= periodStart) continue;
       this.#given.set(id, periodStart);

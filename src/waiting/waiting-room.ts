@@ -20,9 +20,9 @@ export type RoomSpot<Guest> = Spot<Stay<Guest>>;
 export interface WaitingRoomOptions<Guest> {
   readonly clock: Clock;
   readonly waitMs: number;
-  readonly turnsMore: number;
+  readonly extraTurns: number;
   /** Told of a guest that is late and has been taken out. */
-  readonly turnOut: (guest: Guest) => void;
+  readonly onLate: (guest: Guest) => void;
 }
 
 /**
@@ -52,13 +52,13 @@ export class WaitingRoom<Guest> {
   }
 
   #lookAfter(delayMs: number): void {
-    const { clock, turnsMore } = this.#options;
+    const { clock, extraTurns } = this.#options;
     this.#watching = true;
     clock.after(delayMs, () => {
       const seenAt = clock.mono();
-      this.#inTurns(turnsMore, () => {
+      this.#inTurns(extraTurns, () => {
         this.#watching = false;
-        this.#turnOutLate(seenAt);
+        this.#removeLate(seenAt);
       });
     });
   }
@@ -68,8 +68,8 @@ export class WaitingRoom<Guest> {
     else this.#options.clock.after(0, () => this.#inTurns(turns - 1, callback));
   }
 
-  #turnOutLate(seenAt: number): void {
-    const { clock, turnOut } = this.#options;
+  #removeLate(seenAt: number): void {
+    const { clock, onLate } = this.#options;
     for (let stay = this.#stays.first; stay !== undefined; stay = this.#stays.first) {
       const { guest, deadline } = stay;
       if (deadline === Infinity) return;
@@ -78,7 +78,7 @@ export class WaitingRoom<Guest> {
         return;
       }
       this.#stays.takeFirst();
-      turnOut(guest);
+      onLate(guest);
     }
   }
 }

@@ -9,11 +9,15 @@ export class LeaseLines {
   readonly #room: WaitingRoom<Waiter>;
 
   constructor(clock: Clock, waitMs: number, onLate: (waiter: Waiter) => void) {
-    const turnOut = (waiter: Waiter): void => {
-      this.release(waiter);
-      onLate(waiter);
-    };
-    this.#room = new WaitingRoom({ clock, waitMs, turnsMore: turnsFor.caller, turnOut });
+    this.#room = new WaitingRoom({
+      clock,
+      waitMs,
+      extraTurns: turnsFor.caller,
+      onLate: (waiter) => {
+        this.release(waiter);
+        onLate(waiter);
+      },
+    });
   }
 
   /** Puts a request at the end of its key's line. It leaves the line when it is answered, late, or its client leaves. */
@@ -24,14 +28,14 @@ export class LeaseLines {
         cost: order.cost,
         resolve,
         reject,
-        deafen: undefined,
+        stopListening: undefined,
         inLine: undefined,
         inRoom: undefined,
       };
       lease.waiting ??= new Line();
       waiter.inLine = lease.waiting.join(waiter);
       waiter.inRoom = this.#room.enter(waiter);
-      waiter.deafen = order.whenLeft?.((reason) => {
+      waiter.stopListening = order.whenLeft?.((reason) => {
         this.release(waiter);
         reject(reason);
       });
@@ -41,7 +45,7 @@ export class LeaseLines {
   /** Takes a request out of its line; the caller answers it. */
   release(waiter: Waiter): void {
     const { lease } = waiter;
-    waiter.deafen?.();
+    waiter.stopListening?.();
     waiter.inLine?.leave();
     waiter.inRoom?.leave();
     if (lease.waiting?.first === undefined) lease.waiting = undefined;

@@ -79,7 +79,7 @@ export class LeaseSweep {
     if (lease.units > 0 && this.#steps.outbox.hasRoom) {
       const isCurrent = lease.isCurrent(this.#time, mono);
       if (isCurrent && this.#steps.outbox.down) this.#askWith(lease);
-      else if (isCurrent && !idle && !this.#isStranded(lease, restedMs)) this.#slim(lease, mono);
+      else if (isCurrent && !idle && !this.#isStranded(lease, restedMs)) this.#trim(lease, mono);
       else this.#steps.retire(lease);
     }
     if (lease.units === 0 && (idle || (restedMs >= sweepMs && this.#mayGoEarly(lease, mono))))
@@ -98,12 +98,12 @@ export class LeaseSweep {
    * What a key that has slowed down does not need any more goes back: no process keeps a large lease from the others for a
    * request now and then.
    */
-  #slim(lease: Lease, mono: number): void {
-    const surplus = lease.slim(mono);
+  #trim(lease: Lease, mono: number): void {
+    const surplus = lease.trim(mono);
     if (surplus > 0) this.#steps.sendBack(lease, lease.counters, surplus);
   }
 
-  /** With so many leases in the book, one that tells nothing goes before its second of rest is over. */
+  /** With so many leases in the book, one that knows nothing goes before it has rested for a second. */
   #mayGoEarly(lease: Lease, mono: number): boolean {
     return this.#book.size > 2 * manyLeases && lease.isBare(mono);
   }

@@ -13,7 +13,7 @@ export interface Waiter {
   readonly resolve: (answer: Hold | Denial) => void;
   readonly reject: (error: unknown) => void;
   /** Stops listening for the client's leaving. */
-  deafen: (() => void) | undefined;
+  stopListening: (() => void) | undefined;
   /** Its spot in the key's line, and its spot among all waiters. */
   inLine: Spot<Waiter> | undefined;
   inRoom: RoomSpot<Waiter> | undefined;
@@ -154,7 +154,7 @@ export class Lease {
   }
 
   /** Takes out what a key that has slowed down no longer needs, and halves the weight of what is known of its pace. */
-  slim(mono: number): number {
+  trim(mono: number): number {
     const elapsedMs = mono - this.#drawnAt;
     if (elapsedMs < paceMs) return 0;
     const needed = this.sizeAhead(mono, 0);

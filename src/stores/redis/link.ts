@@ -33,8 +33,8 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
   const room = new WaitingRoom<Call>({
     clock: systemClock,
     waitMs: deadlineMs,
-    turnsMore: turnsFor.call,
-    turnOut: (call) => call.reject(health.wasSilent(call, deadlineMs)),
+    extraTurns: turnsFor.call,
+    onLate: (call) => call.reject(health.wasSilent(call, deadlineMs)),
   });
   /** The latest callers of this turn, and how to send their call: before anything else, and at its end. */
   let gathered: { readonly runs: Runs; readonly send: () => void } | undefined;

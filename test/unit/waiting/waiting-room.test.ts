@@ -11,8 +11,8 @@ function openRoom(turns = 0) {
   const room = new WaitingRoom<string>({
     clock,
     waitMs: 100,
-    turnsMore: turns,
-    turnOut: (guest) => void late.push(guest),
+    extraTurns: turns,
+    onLate: (guest) => void late.push(guest),
   });
   return { clock, late, room };
 }
@@ -75,8 +75,8 @@ test('who is asked for at the end of a turn has all their time from then, unless
   const room = new WaitingRoom<string>({
     clock: { ...clock, whenAllIsRead: (begin) => void beginning.push(begin) },
     waitMs: 100,
-    turnsMore: 0,
-    turnOut: (guest) => void late.push(guest),
+    extraTurns: 0,
+    onLate: (guest) => void late.push(guest),
   });
   room.enter('ada');
   endTurn();
@@ -98,8 +98,8 @@ test('who waits for what comes of a call hears of the call first, however the tu
     new WaitingRoom({
       clock: systemClock,
       waitMs: 20,
-      turnsMore: turnsFor[name],
-      turnOut: (guest) => void told.push(`${name} ${guest}`),
+      extraTurns: turnsFor[name],
+      onLate: (guest) => void told.push(`${name} ${guest}`),
     });
   const rooms = { caller: open('caller'), call: open('call') };
   const rounds = 20;

@@ -1,12 +1,13 @@
 import type { Clock } from '../waiting/clock.ts';
 
 /**
- * After an outage the store is told again of the places that were left during it, or up to this long before it; of so many at most, and
- * not once more for as long. A master goes on for a second or two after another was put in its place: that one has not heard of what was
- * left meanwhile, and the key would lack it until it expires.
+ * After an outage the store is told again of the places that were left during it, and for this long before it: a master that is
+ * replaced goes on for a second or two, and its successor has not heard of what was left meanwhile. The key would lack those places
+ * until they expire. It is also the least time between two such rounds.
  */
-const latelyMs = 3000;
-const latelyMax = 10_000;
+const recentMs = 3000;
+/** How many places are remembered. */
+const recentMax = 10_000;
 
 interface LeftPlace {
   readonly keyId: string;
@@ -14,8 +15,8 @@ interface LeftPlace {
   readonly leftAt: number;
 }
 
-/** Places left lately, of which the store may have to be told again. */
-export class LatelyLeft {
+/** Places left recently, of which the store may have to be told again. */
+export class RecentlyLeft {
   readonly #clock: Clock;
   /** A ring. */
   readonly #places: LeftPlace[] = [];
@@ -34,22 +35,22 @@ export class LatelyLeft {
   }
 
   note(keyId: string, placeId: string): void {
-    this.#places[this.#count++ % latelyMax] = { keyId, placeId, leftAt: this.#clock.mono() };
+    this.#places[this.#count++ % recentMax] = { keyId, placeId, leftAt: this.#clock.mono() };
   }
 
   /** The store may lack what it was told since then: it was away, or another has taken its place. */
   mayBeUnknown(since: number): void {
-    this.#untoldSince ??= since - latelyMs;
+    this.#untoldSince ??= since - recentMs;
   }
 
   /**
-   * Those to tell of now; undefined = not now. Not often: while one node of a cluster is away, each answer of another ends an outage,
+   * Those to tell of now; undefined when it is too soon. While one node of a cluster is away, each answer of another ends an outage,
    * and a store that is too slow for some calls must not get many more each time it answers one.
    */
   takeUntold(): readonly LeftPlace[] | undefined {
     const since = this.#untoldSince;
     const now = this.#clock.mono();
-    if (since === undefined || now - this.#toldAt < latelyMs) return undefined;
+    if (since === undefined || now - this.#toldAt < recentMs) return undefined;
     this.#toldAt = now;
     this.#untoldSince = undefined;
     return this.#places.filter(({ leftAt }) => leftAt >= since);
