@@ -26,8 +26,8 @@ export class BoundedMap<Key, Value> {
     this.#entries.delete(key);
   }
 
-  deleteWhere(isMeant: (value: Value) => boolean): void {
-    for (const [key, value] of this.#entries) if (isMeant(value)) this.#entries.delete(key);
+  deleteWhere(matches: (value: Value) => boolean): void {
+    for (const [key, value] of this.#entries) if (matches(value)) this.#entries.delete(key);
   }
 
   clear(): void {

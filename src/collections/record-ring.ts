@@ -59,9 +59,9 @@ export class RecordRing {
   }
 
   /** Judges by the start of each text, as Latin-1: reading 50,000 whole would take 20 ms. */
-  deleteWhere(isMeant: (start: string) => boolean): void {
+  deleteWhere(matches: (start: string) => boolean): void {
     for (let at = this.#passed; at < this.#written; at += this.#stepAt(at)) {
-      if (this.#sizeAt(at) === 0 || !isMeant(this.#startAt(this.#offsetOf(at)))) continue;
+      if (this.#sizeAt(at) === 0 || !matches(this.#startAt(this.#offsetOf(at)))) continue;
       const slot = this.#slotAt(at);
       if (slot !== undefined) this.#clear(slot);
     }

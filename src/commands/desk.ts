@@ -135,7 +135,7 @@ async function reach(store: Store, until: number, onWait: (why: string) => void)
     try {
       return await store.ping();
     } catch (error) {
-      const mayWait = error instanceof StoreUnavailable && error.mayPass && performance.now() < until;
+      const mayWait = error instanceof StoreUnavailable && error.isTemporary && performance.now() < until;
       if (!mayWait) {
         await store.close();
         throw error;

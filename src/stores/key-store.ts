@@ -20,13 +20,13 @@ export interface KeyStore {
   listAudit(before: string | undefined, limit: number): Promise<readonly Listed<AuditEntry>[]>;
   /**
    * Reports every change by any process within a second, and when some may have been missed. Returns a function that stops it.
-   * Each reading of the feed goes through `through`.
+   * Each reading of the feed is one `attempt`.
    */
-  watch(onEvent: (event: KeyEvent) => void, through?: Through): () => void;
+  watch(onEvent: (event: KeyEvent) => void, attempt?: Attempt): () => void;
 }
 
-/** Makes an attempt, and sees whether it fails. */
-export type Through = (attempt: () => Promise<void>) => Promise<void>;
+/** Reads once, and sees whether that fails. */
+export type Attempt = (read: () => Promise<void>) => Promise<void>;
 
 /** What is kept of a key. It holds no secret, only digests of secrets. Instants are milliseconds since the epoch. */
 export interface KeyRecord {
@@ -90,7 +90,7 @@ export interface KeyUse {
 
 export interface KnownKey {
   readonly record: KeyRecord;
-  /** When each of its latest secrets was last used, by number, even if it no longer has it; without those never used. */
+  /** When its latest secrets were last used, by their numbers: those it no longer has included, those never used left out. */
   readonly usedAt: ReadonlyMap<number, number>;
 }
 

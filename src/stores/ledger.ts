@@ -128,16 +128,16 @@ export class StoreUnavailable extends Error {
   /** False when the call surely changed nothing: it was never sent, or the store refused it. */
   readonly mayHaveHappened: boolean;
   /** True when it may answer in a moment, as a restarting server does. */
-  readonly mayPass: boolean;
+  readonly isTemporary: boolean;
 
   constructor(
     message: string,
-    options: { cause?: unknown; mayHaveHappened: boolean; mayPass?: boolean | undefined },
+    options: { cause?: unknown; mayHaveHappened: boolean; isTemporary?: boolean | undefined },
   ) {
     super(message, { cause: options.cause });
     this.name = 'StoreUnavailable';
     this.mayHaveHappened = options.mayHaveHappened;
-    this.mayPass = options.mayPass ?? false;
+    this.isTemporary = options.isTemporary ?? false;
   }
 }
 

@@ -9,7 +9,7 @@ export interface Store {
   readonly identity: string | undefined;
   /** Resolves when the store answers, rejects with the reason when it does not. */
   ping(): Promise<void>;
-  /** The same, and rejects also when the store takes no writes: without them no quota can be counted. */
+  /** The same, but also rejects when the store takes no writes: without them no quota can be counted. */
   probe(): Promise<void>;
   close(): Promise<void>;
 }
@@ -26,11 +26,11 @@ export interface StoreOptions {
   readonly onCreate?: (path: string) => void;
   /** Hears why the log of an SQLite file cannot be copied into it, so that the log grows. */
   readonly onLogStuck?: (reason: string) => void;
-  /** Hears that the log of an open SQLite file was removed, or what belongs to it: who opens the file now counts in another. */
+  /** Hears that the -wal or -shm of an open SQLite file was removed: whoever opens the file now counts apart. */
   readonly onLogRemoved?: () => void;
   /**
-   * Hears that a Redis whose keys are watched lacks what it had: all changes that it was told of after `since`, which is 0 if it has
-   * none that is older, and at least until `until`.
+   * Hears that a Redis whose keys are watched has lost changes that it had: those after `since`, up to `until` at least. `since` is 0
+   * if it has no older one either.
    */
   readonly onSetBack?: (lost: { readonly since: number; readonly until: number }) => void;
   /** Hears the policy (`allkeys-lru`) by which a Redis would throw keys and usage away. */

@@ -1,4 +1,4 @@
-import type { KeyEvent, Through } from './key-store.ts';
+import type { KeyEvent, Attempt } from './key-store.ts';
 
 /** One reading answers at most this many events. A full one is followed by the next at once. */
 export const eventsPerReading = 1000;
@@ -26,7 +26,7 @@ export interface Feed {
 export function watchChanges(
   feed: Feed,
   onEvent: (event: KeyEvent) => void,
-  through: Through = (attempt) => attempt(),
+  attempt: Attempt = (read) => read(),
 ): () => void {
   let cursor: string | undefined;
   let reading = false;
@@ -60,7 +60,7 @@ export function watchChanges(
     try {
       while (news) {
         news = false;
-        await through(readUntilStopped);
+        await attempt(readUntilStopped);
       }
     } catch {
       // The store is away. The cursor stays, so nothing is missed: the next reading goes on from it. Until then nobody can say

@@ -1,4 +1,4 @@
-import type { Through } from './key-store.ts';
+import type { Attempt } from './key-store.ts';
 import type { Store } from './store.ts';
 
 /** Gives a call something before or after it. */
@@ -19,7 +19,7 @@ export function wrapStore(store: Store, wrap: Wrap): Store {
       addKeys: wrap('add_keys', (records, note) => keys.addKeys(records, note)),
       noteUses: wrap('note_uses', (uses) => keys.noteUses(uses)),
       listAudit: wrap('list_audit', (before, limit) => keys.listAudit(before, limit)),
-      watch: (onEvent, through = unchanged) => keys.watch(onEvent, wrap('read_changes', through)),
+      watch: (onEvent, attempt = unchanged) => keys.watch(onEvent, wrap('read_changes', attempt)),
     },
     ledger: {
       draw: wrap('draw', (order) => ledger.draw(order)),
@@ -42,4 +42,4 @@ export function wrapStore(store: Store, wrap: Wrap): Store {
   };
 }
 
-const unchanged: Through = (attempt) => attempt();
+const unchanged: Attempt = (read) => read();

@@ -72,7 +72,7 @@ export function describeCause(cause: unknown): {
 } {
   if (!(cause instanceof Error)) return { type: typeof cause, message: 'not an error' };
   const code = codeOf(cause);
-  // What has a code was to be expected.
+  // An error with a code is one that was expected.
   const stack = code === undefined ? cause.stack : undefined;
   return { type: cause.name, message: messageIn(cause), code, stack };
 }

@@ -5,8 +5,8 @@ import type { MetricsSource } from './metrics.ts';
 export type Snapshot = Awaited<ReturnType<MetricsSource['getMetricsAsJSON']>>;
 
 /**
- * What a process has counted, which can be read at any time. Some of what it measures of itself, such as the longest pause of its
- * event loop, is what has been since it was last read: that is for whoever asks for the page.
+ * What a process has counted. It can be read at any time, unlike some of what a process measures of itself: the longest pause of its
+ * event loop, for one, is the longest since it was last read.
  */
 export async function readCounts(source: Pick<Registry, 'getMetricsAsArray'>): Promise<Snapshot> {
   const counted = source
@@ -52,7 +52,7 @@ export function createMergedMetrics(own: MetricsSource): MergedMetrics {
   };
 }
 
-/** What cannot be added up, as the time of the start, is left out of sums: there the leading process, the first, tells its own. */
+/** What cannot be added up, such as the time of the start, is left out of sums: there the leading process tells its own. */
 function speakForAll(metric: Snapshot[number]): Snapshot[number] {
   return metric.aggregator === 'omit' ? { ...metric, aggregator: 'first' } : metric;
 }

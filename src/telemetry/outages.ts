@@ -20,13 +20,13 @@ export class Outages {
   #toldAt = -Infinity;
   /** Reasons, in this outage. */
   readonly #told = new Set<string>();
-  #spoiltToldAt = -Infinity;
+  #unreadableToldAt = -Infinity;
 
   constructor(logger: Logger) {
     this.#logger = logger;
   }
 
-  /** A part of the store that works ends its own outage, and that of all of the store, but none of another part. */
+  /** An answer ends the outage of its own part and of the store as a whole, not that of another part. */
   noteAnswer(part: StorePart): void {
     if (this.#away.size === 0) return;
     this.#away.delete('all');
@@ -37,7 +37,7 @@ export class Outages {
   noteFailure(error: unknown, part: StorePart): void {
     if (!(error instanceof StoreUnavailable)) return;
     // The feed of changes is everybody's.
-    if (error instanceof Unreadable && part !== 'changes') this.#tellSpoilt(error);
+    if (error instanceof Unreadable && part !== 'changes') this.#tellUnreadable(error);
     else this.#tellAway(error, part);
   }
 
@@ -56,10 +56,10 @@ export class Outages {
   }
 
   /** It concerns one key and is no outage. Requests say it for themselves; what is done behind them does not. */
-  #tellSpoilt(error: Unreadable): void {
+  #tellUnreadable(error: Unreadable): void {
     const now = performance.now();
-    if (now - this.#spoiltToldAt < quietMs) return;
-    this.#spoiltToldAt = now;
+    if (now - this.#unreadableToldAt < quietMs) return;
+    this.#unreadableToldAt = now;
     this.#logger.error({ reason: error.message }, 'the store holds what cannot be read');
   }
 }

@@ -1,7 +1,7 @@
 import type { StoreOptions } from '../stores/store.ts';
 import type { Logger } from './log.ts';
 
-/** Tells of a store that was made, because the old one may be somewhere else, and of one that will fill its disk or throws keys away. */
+/** Logs what operators must know of their store: that it was made anew, fills its disk, or has lost something. */
 export function createStoreReporter(logger: Logger) {
   return {
     onCreate: (file) => logger.info({ file }, 'a new store was made'),

@@ -3,7 +3,7 @@ import sonicBoom from 'sonic-boom';
 /** Where the lines of the log go: another thread writes them, and traffic never waits for their reader. */
 export interface StandardOutput {
   readonly write: (piece: Buffer) => void;
-  /** How many lines were dropped so far. Who reads the log cannot see that it lacks some. */
+  /** How many lines were dropped so far: readers of the log cannot see that some are missing. */
   readonly lostLines: () => number;
   /** Waits until all is written; gives up on a pipe that does not take it. */
   readonly flush: () => Promise<void>;
@@ -17,9 +17,9 @@ const backlogBytesMax = 8 * 1024 * 1024;
  */
 const fullForMs = 5;
 const lineEnd = 0x0a;
-/** The end waits for so long while nothing is taken, and for so long in all. */
+/** A flush gives up when nothing was taken for so long, and after so long in all. */
 const flushPatienceMs = 1000;
-const flushMostMs = 4000;
+const flushMaxMs = 4000;
 
 export function openStandardOutput(): StandardOutput {
   const out = new sonicBoom.SonicBoom({
@@ -58,7 +58,7 @@ export function openStandardOutput(): StandardOutput {
     flush: () =>
       new Promise((resolve) => {
         const patience = setTimeout(end, flushPatienceMs);
-        const most = setTimeout(end, flushMostMs);
+        const most = setTimeout(end, flushMaxMs);
         out.on('write', look).on('error', endUnlessFull);
         out.flush();
         if (waitingBytes === 0) end();

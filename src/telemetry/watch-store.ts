@@ -7,8 +7,8 @@ import type { Metrics } from './metrics.ts';
 import { Outages, type StorePart } from './outages.ts';
 
 /**
- * The same store, with every call counted and timed, and a line in the log when it goes away, for each reason, and when it is
- * back. Whoever asks too seldom to notice the second gives no logger.
+ * The same store, with every call counted and timed, and a line in the log when it goes away, for each reason, and when it is back.
+ * Without a logger nothing is logged: for those who ask too seldom to notice that it is back.
  */
 export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Store {
   const outages = logger && new Outages(logger);
@@ -63,10 +63,10 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
 
 function partOf(operation: string): StorePart {
   if (operation === 'read_changes') return 'changes';
-  return roomless.has(operation) ? 'all' : 'writes';
+  return needNoRoom.has(operation) ? 'all' : 'writes';
 }
 
-/** Who is denied something takes no room, either: of what is full, or may not be written to, it tells nothing. */
+/** A denial writes nothing, so it does not show that the store has room again. */
 function isDenial(answer: unknown): boolean {
   return denials.has(isObject(answer) ? answer['kind'] : answer);
 }
@@ -78,8 +78,8 @@ const denials: ReadonlySet<unknown> = new Set<DrawAnswer['kind'] | CellsAnswer['
   'full',
 ]);
 
-/** Operations that write nothing, or only take away, which a store does that has no room left. */
-const roomless = new Set([
+/** Operations that write nothing, or only remove something: a store that has no room left still does them. */
+const needNoRoom = new Set([
   'leave',
   'find_key',
   'read_key',

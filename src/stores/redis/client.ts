@@ -5,7 +5,7 @@ import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
 import type { Trust } from './authorities.ts';
 import { commandOf, isReadOnly } from './failures.ts';
 import { followMaster } from './follow-master.ts';
-import { mindGreeting } from './mind-greeting.ts';
+import { greetQuietly } from './greet-quietly.ts';
 import { tendNodes } from './tend-nodes.ts';
 
 /** One Redis, or a cluster of them; both take the same commands. */
@@ -75,7 +75,7 @@ function connectInTurn(options: ConnectionOptions, choose: () => Address | undef
       return reconnectInMs(attempt);
     },
   });
-  return mindGreeting(client);
+  return greetQuietly(client);
 }
 
 type ConnectionOptions = ReturnType<typeof connectionOptions>;
@@ -89,7 +89,7 @@ function createRedis(servers: OneRedis, options: ConnectionOptions): Redis {
   client.on('error', (error) => {
     if (commandOf(error) === 'select') client.disconnect(true);
   });
-  return mindGreeting(client);
+  return greetQuietly(client);
 }
 
 function connectTo(servers: OneRedis, options: ConnectionOptions): Redis {
@@ -120,7 +120,7 @@ function connectionOptions(address: RedisAddress, { trust, deadlineMs }: Terms) 
     ...(address.tls === undefined ? {} : { tls: trust }),
     disableClientInfo: true,
     connectTimeout: patienceMs,
-    // A connection that owes an answer for this long is given up (mind-silence.ts).
+    // A connection that owes an answer for this long is given up (end-when-silent.ts).
     socketTimeout: patienceMs,
     disconnectTimeout: 200,
     maxLoadingRetryTime: 200,

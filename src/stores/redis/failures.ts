@@ -3,7 +3,7 @@ import { isObject } from '../../content/is-object.ts';
 import { StoreUnavailable, Unreadable } from '../ledger.ts';
 
 /** Why there is no answer, and whether there may be one in a moment. */
-export type Reason = Pick<StoreUnavailable, 'message' | 'mayPass'>;
+export type Reason = Pick<StoreUnavailable, 'message' | 'isTemporary'>;
 
 /** A call was not sent, for there was no connection. */
 export class NeverSent extends Error {}
@@ -32,27 +32,27 @@ const refusals: readonly {
   code: string;
   means: string;
   /** It is about this call: others would not fail too. */
-  isOwn?: true;
+  general?: false;
   unreadable?: true;
-  mayPass?: true;
+  isTemporary?: true;
 }[] = [
-  { code: 'NOSCRIPT', means: 'does not know a script', isOwn: true },
+  { code: 'NOSCRIPT', means: 'does not know a script', general: false },
   {
     code: 'WRONGTYPE',
     means: 'holds something of another program under one of our names',
-    isOwn: true,
+    general: false,
     unreadable: true,
   },
   // Our own scripts say it.
-  { code: 'WRONGVALUE', means: 'holds a counter that is no number', isOwn: true, unreadable: true },
-  { code: 'CROSSSLOT', means: 'wants the keys of one call in one slot', isOwn: true },
+  { code: 'WRONGVALUE', means: 'holds a counter that is no number', general: false, unreadable: true },
+  { code: 'CROSSSLOT', means: 'wants the keys of one call in one slot', general: false },
   { code: 'OOM', means: 'has no memory left (maxmemory)' },
   { code: 'READONLY', means: 'is a read-only replica' },
-  { code: 'BUSY', means: 'is busy with a script', mayPass: true },
-  { code: 'LOADING', means: 'is loading its data', mayPass: true },
-  { code: 'MASTERDOWN', means: 'has lost its master', mayPass: true },
-  { code: 'CLUSTERDOWN', means: 'says that the cluster is down', mayPass: true },
-  { code: 'TRYAGAIN', means: 'is moving the slot', isOwn: true, mayPass: true },
+  { code: 'BUSY', means: 'is busy with a script', isTemporary: true },
+  { code: 'LOADING', means: 'is loading its data', isTemporary: true },
+  { code: 'MASTERDOWN', means: 'has lost its master', isTemporary: true },
+  { code: 'CLUSTERDOWN', means: 'says that the cluster is down', isTemporary: true },
+  { code: 'TRYAGAIN', means: 'is moving the slot', general: false, isTemporary: true },
   { code: 'MOVED', means: 'serves this slot elsewhere (a cluster is written redis+cluster://)' },
   { code: 'cluster support disabled', means: 'is no cluster (a single Redis is written redis://)' },
   // Redis 6.2 puts the name in other quotes than 7.
@@ -62,13 +62,13 @@ const refusals: readonly {
     means:
       'does not know a command that is needed (it is older than 6.2, or a sentinel: that is written redis+sentinel://)',
   },
-  { code: 'ASK', means: 'is moving the slot', isOwn: true, mayPass: true },
+  { code: 'ASK', means: 'is moving the slot', general: false, isTemporary: true },
   { code: 'MISCONF', means: 'cannot write its snapshots to disk' },
   { code: 'NOREPLICAS', means: 'has too few replicas to accept writes' },
   { code: 'NOAUTH', means: 'wants a password' },
   { code: 'WRONGPASS', means: 'does not accept the user or password' },
   { code: 'NOPERM', means: 'does not permit our user what it needs' },
-  { code: 'max number of clients', means: 'has as many clients as it takes (maxclients)', mayPass: true },
+  { code: 'max number of clients', means: 'has as many clients as it takes (maxclients)', isTemporary: true },
   { code: 'DB index is out of range', means: 'has no database of this number' },
 ];
 
@@ -101,7 +101,7 @@ const denials: readonly { says: RegExp; what: string; general: boolean; midway: 
 const sentOnTooOften = /^Too many Cluster redirections\. Last error: ReplyError: (?:MOVED|ASK|TRYAGAIN)\b/;
 
 /** Of a sentinel that is not there, says nothing or has a certificate that is not trusted ioredis does not tell which. */
-const silentSentinel = { means: 'cannot be reached', mayPass: true };
+const silentSentinel = { means: 'cannot be reached', isTemporary: true };
 
 /** What ioredis says of a server that is not there, without a code of its own. */
 export const connectionClosed = 'Connection is closed.';
@@ -120,20 +120,23 @@ export function describeFailure(thrown: unknown, whyAway: Reason): Failure {
   const { name, message, code } = read(thrown);
   if (name === 'ReplyError') return { ...describeRefusal(message), answered: true };
   if (wasNotSent(thrown)) {
-    const { message: why, mayPass } = whyAway;
-    return fail(`is not connected: ${why}`, { mayHaveHappened: false, general: true, mayPass });
+    const { message: why, isTemporary } = whyAway;
+    return fail(`is not connected: ${why}`, { mayHaveHappened: false, general: true, isTemporary });
   }
   if (wasCutOff(thrown)) {
-    const error = new StoreUnavailable(whyAway.message, { mayHaveHappened: true, mayPass: whyAway.mayPass });
+    const error = new StoreUnavailable(whyAway.message, {
+      mayHaveHappened: true,
+      isTemporary: whyAway.isTemporary,
+    });
     return { error, general: true, answered: false };
   }
   const root = rootOf(thrown);
   if (root instanceof Silence) {
-    return fail(root.message, { mayHaveHappened: true, general: true, mayPass: true });
+    return fail(root.message, { mayHaveHappened: true, general: true, isTemporary: true });
   }
   if (sentOnTooOften.test(message)) {
     return {
-      ...fail('is moving the slot', { mayHaveHappened: false, general: false, mayPass: true }),
+      ...fail('is moving the slot', { mayHaveHappened: false, general: false, isTemporary: true }),
       answered: true,
     };
   }
@@ -141,15 +144,16 @@ export function describeFailure(thrown: unknown, whyAway: Reason): Failure {
     return fail('has no master of this name, say its sentinels', { mayHaveHappened: false, general: true });
   }
   if (message.startsWith('All sentinels are unreachable')) {
-    const { means, mayPass } = findRefusal(/ Last error: (.*)/s.exec(message)?.[1] ?? '') ?? silentSentinel;
+    const { means, isTemporary } =
+      findRefusal(/ Last error: (.*)/s.exec(message)?.[1] ?? '') ?? silentSentinel;
     const what = `cannot be found: the last sentinel that was asked ${means}`;
-    return fail(what, { mayHaveHappened: false, general: true, mayPass });
+    return fail(what, { mayHaveHappened: false, general: true, isTemporary });
   }
   const socket = /^[A-Z][A-Z0-9_]{2,40}$/.test(code) ? ` (${code})` : '';
   return fail(`closed the connection or cannot be reached${socket}`, {
     mayHaveHappened: !neverSent.has(code),
     general: true,
-    mayPass: passing.has(code) || message === connectionClosed,
+    isTemporary: passing.has(code) || message === connectionClosed,
   });
 }
 
@@ -165,8 +169,8 @@ function describeRefusal(message: string): Failure {
   if (refusal === undefined) {
     return fail('answered with an error that is not known', { mayHaveHappened: true, general: false });
   }
-  const { means, isOwn, mayPass } = refusal;
-  const failure = fail(means, { mayHaveHappened: false, general: isOwn !== true, mayPass });
+  const { means, general = true, isTemporary } = refusal;
+  const failure = fail(means, { mayHaveHappened: false, general, isTemporary });
   return refusal.unreadable === true ? { ...failure, error: new Unreadable(`Redis ${means}`) } : failure;
 }
 
@@ -230,7 +234,7 @@ function findDenial(message: string): Failure | undefined {
 
 function fail(
   what: string,
-  { general, ...doubts }: { mayHaveHappened: boolean; general: boolean; mayPass?: boolean | undefined },
+  { general, ...doubts }: { mayHaveHappened: boolean; general: boolean; isTemporary?: boolean | undefined },
 ): Failure {
   return { error: new StoreUnavailable(`Redis ${what}`, doubts), general, answered: false };
 }

@@ -49,9 +49,9 @@ export function followMaster(client: Redis, sentinel: Redis, name: string): () =
   }
 
   /**
-   * After a move the client is led anew if it has not found the way by itself, as it does after the death of a master. Only once, for
-   * where sentinels say names it is not known where it is. One at the former master may have been led back by a sentinel that has not
-   * heard of the failover; or this sentinel has not heard that the former is the master again, so another is asked first.
+   * After a failover the client has to connect anew, unless it has done so by itself, as after the death of a master. It is made to
+   * only once, because where sentinels say names nobody can tell where it is. If it is at the former master, a sentinel that has not
+   * heard of the failover may have led it back; or the former is master again, and this sentinel has not heard: another is asked first.
    */
   function judge(address: string, { address: master }: Master): void {
     const isBack = address === former;

@@ -1,15 +1,12 @@
 import type { Cluster } from 'ioredis';
 import { StoreUnavailable } from '../ledger.ts';
-import { createBreaker, type Breaker } from './breaker.ts';
+import { Breaker, coolMs } from './breaker.ts';
 import type { Client } from './client.ts';
 import { describeFailure, saysThatNothingCame, tellsNoReason, type Reason } from './failures.ts';
 import { slotOf } from './slot.ts';
 
-const failuresMax = 5;
-const coolMs = 200;
-
 /** When no other reason is known. */
-const closedByRedis: Reason = { message: 'Redis closed the connection', mayPass: true };
+const closedByRedis: Reason = { message: 'Redis closed the connection', isTemporary: true };
 
 /** A call, as far as the health of Redis is concerned: its breaker, and how many wait for it. */
 export interface Asked {
@@ -37,14 +34,14 @@ export class Health {
   constructor(client: Client, where: string) {
     this.#client = client;
     // If a server takes a connection and says nothing, the client says nothing either until its patience ends.
-    const silence: Reason = { message: `${where} does not answer`, mayPass: true };
+    const silence: Reason = { message: `${where} does not answer`, isTemporary: true };
     this.#lastFailure = this.#whyAway = silence;
     // Without a listener ioredis prints errors, and with them what they carry.
     client.on('error', (error: unknown) => {
       if (saysThatNothingCame(error)) this.#noteReason(silence);
       else if (!tellsNoReason(error)) this.#noteReason(describeFailure(error, this.#whyAway).error);
     });
-    client.on('loading', () => this.#noteReason({ message: 'Redis is loading its data', mayPass: true }));
+    client.on('loading', () => this.#noteReason({ message: 'Redis is loading its data', isTemporary: true }));
     client.on('ready', () => {
       this.#whyAway = closedByRedis;
       for (const breaker of this.#breakers.values()) breaker.succeeded();
@@ -52,7 +49,7 @@ export class Health {
   }
 
   breakerOf(key: string): Breaker {
-    return this.#breakers.getOrInsertComputed(this.#nodeOf(key), closedBreaker);
+    return this.#breakers.getOrInsertComputed(this.#nodeOf(key), () => new Breaker());
   }
 
   /** The node that is asked for a key, as far as the client knows. */
@@ -77,7 +74,7 @@ export class Health {
   /** No answer came in time. */
   wasSilent({ breaker, waiting }: Asked, deadlineMs: number): StoreUnavailable {
     const message = `Redis did not answer within ${deadlineMs} ms`;
-    const error = new StoreUnavailable(message, { mayHaveHappened: true, mayPass: true });
+    const error = new StoreUnavailable(message, { mayHaveHappened: true, isTemporary: true });
     this.#noteFailure(error);
     breaker?.failed(waiting);
     return error;
@@ -95,8 +92,8 @@ export class Health {
   }
 
   /** Not the error itself, which has the caller's stack. */
-  #noteReason({ message, mayPass }: Reason): void {
-    this.#lastFailure = this.#whyAway = { message, mayPass };
+  #noteReason({ message, isTemporary }: Reason): void {
+    this.#lastFailure = this.#whyAway = { message, isTemporary };
   }
 
   #noteFailure(reason: Reason): void {
@@ -109,10 +106,6 @@ export class Health {
   }
 }
 
-function closedBreaker(): Breaker {
-  return createBreaker({ failuresMax, coolMs, clock: () => performance.now() });
-}
-
-function notAsked(what: string, { message, mayPass }: Reason): StoreUnavailable {
-  return new StoreUnavailable(`${what}: ${message}`, { mayHaveHappened: false, mayPass });
+function notAsked(what: string, { message, isTemporary }: Reason): StoreUnavailable {
+  return new StoreUnavailable(`${what}: ${message}`, { mayHaveHappened: false, isTemporary });
 }

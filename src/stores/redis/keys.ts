@@ -156,13 +156,13 @@ export function createRedisKeys(
         return listed(String(id), () => entryOf(String(id), strings(fields)));
       });
     },
-    watch(onEvent, through) {
+    watch(onEvent, attempt) {
       const feed = {
         pollMs,
         read: readChanges,
         listen: (onNews: () => void) => listen(names.channel, onNews),
       };
-      return watchChanges(feed, onEvent, through);
+      return watchChanges(feed, onEvent, attempt);
     },
   };
 }

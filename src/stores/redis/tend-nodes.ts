@@ -1,20 +1,20 @@
 import { ReplyError, type Cluster, type Redis } from 'ioredis';
-import { mindGreeting } from './mind-greeting.ts';
-import { tellUnsent } from './tell-unsent.ts';
+import { greetQuietly } from './greet-quietly.ts';
+import { markUnsent } from './mark-unsent.ts';
 
 const slotsRefreshMs = 1000;
 
 /** Does what the client of a cluster leaves undone for its nodes (ioredis 6.0.0). */
 export function tendNodes(cluster: Cluster): void {
   refreshSlots(cluster);
-  tellUnsent(cluster);
+  markUnsent(cluster);
   tellWhyNotReady(cluster);
   // Not before the cluster is ready: a node that has begun to try never ends, and the client waits for all of them to end.
   cluster.on('ready', () => cluster.nodes().forEach(connect));
   cluster.on('+node', (node: Redis) => {
     holdAsking(node);
-    keepNothing(node);
-    mindGreeting(node).on('evicting', (policy: string) => cluster.emit('evicting', policy));
+    queueNothing(node);
+    greetQuietly(node).on('evicting', (policy: string) => cluster.emit('evicting', policy));
     if (cluster.status === 'ready') connect(node);
   });
 }
@@ -30,8 +30,8 @@ function refreshSlots(cluster: Cluster): void {
 }
 
 /**
- * Whether the cluster is up it asks one of the nodes before it is ready. A no, that it may not ask, or why it cannot reach that
- * node it keeps to itself, and tries again.
+ * Before it is ready the client asks one of the nodes whether the cluster is up. If it is not, or the client may not ask or cannot
+ * reach the node, it tries again and tells nobody why.
  */
 function tellWhyNotReady(cluster: Cluster): void {
   cluster.on('node error', (error: Error) => {
@@ -56,10 +56,10 @@ function connect(node: Redis): void {
 }
 
 /**
- * What a closing connection takes no more would be kept, and then fail together with what was sent. Before its first connection a node
- * has to keep what the cluster itself asks it.
+ * Otherwise commands for a connection that is closing would be queued, and then fail together with what was sent. Before its first
+ * connection a node has to queue what the cluster itself asks it.
  */
-function keepNothing(node: Redis): void {
+function queueNothing(node: Redis): void {
   node.once('ready', () => (node.options.enableOfflineQueue = false));
 }
 

@@ -5,7 +5,7 @@ import type { StoreOptions } from '../store.ts';
 import { prepareCalls, type Calls } from './calls.ts';
 import { createDatabase } from './create-database.ts';
 import { openDatabase, prepareIdentity, refuseSecondName, type Opening } from './database.ts';
-import { describeFailure, isBusy, isOfTheFile, mayLackRoom } from './failures.ts';
+import { describeFailure, isBusy, mayBeTheFile, mayLackRoom } from './failures.ts';
 import { hasOutgrown, isSame, lookAt, refuseForeignLog } from './seen-files.ts';
 import type { Outcome } from './transact.ts';
 
@@ -138,7 +138,7 @@ export function openConnection(
     // After an error of the disk or the file it is opened again: it may have been repaired or remounted. Not after each, because
     // the last to close a file copies all of its log first, and the first to open it reads it again.
     const openForMs = performance.now() - (open?.openedAt ?? Infinity);
-    if (isOfTheFile(error) && openForMs >= lookEveryMs) close();
+    if (mayBeTheFile(error) && openForMs >= lookEveryMs) close();
     return describeFailure(error, 'the database cannot answer');
   }
 

@@ -1,8 +1,8 @@
 import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { codeOf } from '../../content/error-code.ts';
-import { besideOf } from './beside.ts';
 import { describeFailure } from './failures.ts';
+import { filesBeside } from './files-beside.ts';
 import { noRoomLeft } from './refuse-full.ts';
 
 /** Makes the file, still empty, and its folder. False when it is there already. */
@@ -33,7 +33,7 @@ const nameTooLong = 'its name is too long';
  * yet copied. The log is looked at first, because a new file is never empty once it has one: another process may be making both.
  */
 function refuseLogAlone(path: string): void {
-  const { log } = besideOf(path);
+  const { log } = filesBeside(path);
   if (sizeOf(log) > 0 && isEmpty(sizeOf(path)))
     throw new Error(`only its log ${log} is there: put the file back, or remove the log to begin anew`);
 }

@@ -21,7 +21,7 @@ export function mayLackRoom(error: unknown): boolean {
 }
 
 /** True when the file or its disk may be at fault, so that opening it again may help. */
-export function isOfTheFile(error: unknown): boolean {
+export function mayBeTheFile(error: unknown): boolean {
   return isSqliteError(error) && !isFull(error);
 }
 

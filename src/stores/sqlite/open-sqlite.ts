@@ -93,7 +93,7 @@ function createKeys(read: Read, write: Write): Omit<KeyStore, 'findKey'> {
     addKeys: (records, note) => tell(write((calls) => calls.addKeys(records, note), callsPerBatch)),
     noteUses: (uses) => write((calls) => calls.noteUses(uses), callsPerBatch),
     listAudit: (before, limit) => read((calls) => calls.listAudit(before, limit)),
-    watch: (onEvent, through) => watchChanges(feed, onEvent, through),
+    watch: (onEvent, attempt) => watchChanges(feed, onEvent, attempt),
   };
 }
 

@@ -1,7 +1,7 @@
 import { accessSync, chmodSync, constants, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { codeOf } from '../../content/error-code.ts';
-import { besideOf } from './beside.ts';
+import { filesBeside } from './files-beside.ts';
 
 /**
  * SQLite opens even a file that may not be written to, and says so only at the first write. The -wal and -shm that it makes get
@@ -10,11 +10,11 @@ import { besideOf } from './beside.ts';
 export function refuseReadOnly(path: string): void {
   const why = whyNoWriting(path);
   if (why !== undefined) throw new Error(`it may not be written to (${why})`);
-  for (const beside of Object.values(besideOf(path))) mend(beside, path);
+  for (const beside of Object.values(filesBeside(path))) makeWritable(beside, path);
 }
 
 /** Gives what an earlier opening left behind the mode of the file, as SQLite does when it makes it. */
-function mend(beside: string, file: string): void {
+function makeWritable(beside: string, file: string): void {
   const why = whyNoWriting(beside);
   if (why === undefined) return;
   if (why === 'ENOENT') {

@@ -1,7 +1,7 @@
 import { statSync, type Stats } from 'node:fs';
 import { StoreUnavailable } from '../ledger.ts';
-import { besideOf } from './beside.ts';
 import { logBytesUncopied } from './checkpoint.ts';
+import { filesBeside } from './files-beside.ts';
 
 /** The file at a path, and what belongs to it, as it was at one moment. */
 export interface Seen {
@@ -11,7 +11,7 @@ export interface Seen {
 }
 
 export function lookAt(path: string): Seen {
-  const { log, index } = besideOf(path);
+  const { log, index } = filesBeside(path);
   return { file: statOf(path), log: statOf(log), index: statOf(index) };
 }
 
@@ -20,8 +20,8 @@ function statOf(path: string): Stats | undefined {
 }
 
 /**
- * Whether a file is still the same one. Its inode number can recur on another volume, and once the file is gone: then its birth
- * time tells, unless it equals the last change, which Node gives where there is no birth time.
+ * Whether a file is still the same one. Another volume may use the same inode number, as may a later file: then the birth time
+ * tells. Where there is none Node gives the time of the last change.
  */
 export function isSame(now: FileMarks | undefined, before: FileMarks | undefined): boolean {
   if (now === undefined || before === undefined) return false;
@@ -44,7 +44,7 @@ export function refuseForeignLog(path: string, seen: Seen): void {
   const now = lookAt(path);
   if (now.file === undefined || isSame(now.file, seen.file) || !isSame(now.log, seen.log)) return;
   throw new StoreUnavailable(
-    `${path} was replaced, and ${besideOf(path).log} belongs to the file before it: remove it`,
+    `${path} was replaced, and ${filesBeside(path).log} belongs to the file before it: remove it`,
     { mayHaveHappened: false },
   );
 }

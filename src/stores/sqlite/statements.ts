@@ -15,8 +15,8 @@ export function prepareStatements(database: DatabaseSync) {
     raiseCounter: database.prepare(`
       UPDATE counters SET used = min(used + ?, ${Number.MAX_SAFE_INTEGER})
       WHERE ${counter} AND period_end >= ? RETURNING used`),
-    // `period_end` is until when the counter is kept, by the longest period counted in it: a new name would lock out others on
-    // the file until all are upgraded. Where the counter is there it ends sooner: else it has been raised.
+    // `period_end` is until when the counter is kept, by the longest period counted in it; under another name, older gateways could
+    // not use the file. On a conflict the new end is the later one, or `raiseCounter` would have found the counter.
     addUnits: database.prepare(`
       INSERT INTO counters VALUES (?, ?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET

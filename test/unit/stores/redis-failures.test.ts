@@ -13,7 +13,7 @@ import {
 } from '../../../src/stores/redis/failures.ts';
 import { replyError } from '../../helpers/reply-error.ts';
 
-const whyAway = { message: 'Redis has gone', mayPass: true };
+const whyAway = { message: 'Redis has gone', isTemporary: true };
 
 /** What follows from a failure, as one line. */
 function told(thrown: unknown, why = whyAway): string {
@@ -22,7 +22,7 @@ function told(thrown: unknown, why = whyAway): string {
     'may have happened': error.mayHaveHappened,
     general,
     answered,
-    'may pass': error.mayPass,
+    'may pass': error.isTemporary,
     unreadable: error instanceof Unreadable,
   };
   const so = Object.entries(facts).flatMap(([fact, is]) => (is ? [fact] : []));
@@ -165,7 +165,7 @@ function closed(code: string, facts: string): string {
 
 test('what is lost with a connection may have happened, unless it was surely not sent', () => {
   for (const [thrown, expected] of losses) assert.equal(told(thrown), expected);
-  const known = { message: 'Redis wants a password', mayPass: false };
+  const known = { message: 'Redis wants a password', isTemporary: false };
   assert.equal(told(never, known), 'Redis is not connected: Redis wants a password, general');
   assert.equal(told(cutOff, known), 'Redis wants a password, may have happened, general');
 });

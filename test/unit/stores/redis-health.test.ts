@@ -89,12 +89,12 @@ test('one Redis is one thing, and nobody looks for another', () => {
 
 /** What it says after how it begins, and whether it may pass. */
 function factsOf(
-  error: { message: string; mayPass: boolean } | undefined,
+  error: { message: string; isTemporary: boolean } | undefined,
   begins: string,
-): [why: string, mayPass: boolean] | undefined {
+): [why: string, isTemporary: boolean] | undefined {
   if (error === undefined) return undefined;
   assert.ok(error.message.startsWith(begins), error.message);
-  return [error.message.slice(begins.length), error.mayPass];
+  return [error.message.slice(begins.length), error.isTemporary];
 }
 
 function scene(over: object): { client: EventEmitter; health: Health } {

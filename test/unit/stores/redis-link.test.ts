@@ -168,7 +168,7 @@ const failures: readonly (readonly [
   what: string,
   event: string,
   error: Error | undefined,
-  mayPass: boolean,
+  isTemporary: boolean,
 ])[] = [
   ['is loading its data', 'loading', undefined, true],
   ['is not there', 'error', Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }), true],
@@ -185,14 +185,14 @@ const failures: readonly (readonly [
   ],
   ['is no Redis', 'error', new Error('Protocol error, got "H" as reply type byte'), false],
 ];
-for (const [what, event, error, mayPass] of failures) {
-  test(`a Redis that ${what} is ${mayPass ? '' : 'not '}worth waiting for`, async () => {
+for (const [what, event, error, isTemporary] of failures) {
+  test(`a Redis that ${what} is ${isTemporary ? '' : 'not '}worth waiting for`, async () => {
     const client = standIn({ status: 'connecting' });
     const link = createLink(client, { deadlineMs: 1000, where: 'here' });
     client.emit(event, error);
     await assert.rejects(
       link.ask(async () => 'never'),
-      { name: 'StoreUnavailable', mayPass },
+      { name: 'StoreUnavailable', isTemporary },
     );
   });
 }

@@ -1,21 +1,21 @@
 import type { Redis, RedisOptions } from 'ioredis';
+import { endWhenSilent } from './end-when-silent.ts';
 import { connectionClosed } from './failures.ts';
-import { mindSilence } from './mind-silence.ts';
 
 /** The answers to a password where Redis has none, or does not know users yet. ioredis goes on without it. */
 const needlessPassword =
   /no password is set|without any password configured for the default user|wrong number of arguments for 'auth'/;
 
 /**
- * Makes a client of ioredis 6.0.0 greet Redis without printing to the console, which would end up amid the log, and mind the silence
- * that may follow.
+ * Makes a client of ioredis 6.0.0 greet Redis without printing to the console, which would end up amid the log, and give up a
+ * connection on which Redis then says nothing.
  */
-export function mindGreeting(client: Redis): Redis {
+export function greetQuietly(client: Redis): Redis {
   const info = client.info.bind(client);
   const auth = client.auth.bind(client);
   const duplicate = client.duplicate.bind(client);
   Object.assign(client, {
-    // It asks whether Redis is loading its data. If it may not ask, that counts as a no. A yes it keeps to itself.
+    // By this the client asks whether Redis is loading its data, and tells nobody if it is. If it may not ask, it is not.
     info: (answer: (error?: Error | null, text?: unknown) => void) =>
       info((error, text) => {
         if (isLoading(text)) client.emit('loading');
@@ -29,12 +29,12 @@ export function mindGreeting(client: Redis): Redis {
         if (!needlessPassword.test(error.message)) throw error;
       }),
     // A cluster asks where its slots are through a new duplicate each time.
-    duplicate: (options: Partial<RedisOptions>) => tellWhyClosed(mindGreeting(duplicate(options))),
+    duplicate: (options: Partial<RedisOptions>) => tellWhyClosed(greetQuietly(duplicate(options))),
   });
-  return mindSilence(client).on('ready', () => introduce(client));
+  return endWhenSilent(client).on('ready', () => introduce(client));
 }
 
-/** Why a connection could not be made is an event that the cluster ignores: all that its question hears is that it was closed. */
+/** Has the question of a cluster fail with why there is no connection, which the cluster ignores, and not as "closed". */
 function tellWhyClosed(client: Redis): Redis {
   const ask = client.cluster.bind(client);
   let why: Error | undefined;
@@ -47,7 +47,7 @@ function tellWhyClosed(client: Redis): Redis {
   });
 }
 
-/** A server that takes our connection may answer anything. */
+/** What answers need not be a Redis, nor its answer a text. */
 function isLoading(text: unknown): boolean {
   return typeof text === 'string' && text.includes('\nloading:1');
 }

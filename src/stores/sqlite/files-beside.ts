@@ -1,10 +1,10 @@
 import { realpathSync } from 'node:fs';
 
 /**
- * Where SQLite writes what is not yet in the file, and where it keeps, for all processes, what is in that log, and their locks. It
- * follows links: both are beside the file itself.
+ * The write-ahead log of a database (-wal), and the index of that log with the locks of all processes (-shm). SQLite follows links:
+ * both are beside the file itself.
  */
-export function besideOf(path: string): { readonly log: string; readonly index: string } {
+export function filesBeside(path: string): { readonly log: string; readonly index: string } {
   const file = followLinks(path);
   return { log: `${file}-wal`, index: `${file}-shm` };
 }

@@ -3,8 +3,8 @@ import { EventEmitter } from 'node:events';
 import { test, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
+import { endWhenSilent } from '../../../src/stores/redis/end-when-silent.ts';
 import { Silence } from '../../../src/stores/redis/failures.ts';
-import { mindSilence } from '../../../src/stores/redis/mind-silence.ts';
 import { fakeTimers } from '../../helpers/fake-timers.ts';
 
 test('a connection that owes an answer for so long is given up, whatever else it brings or is asked', async (t) => {
@@ -93,7 +93,7 @@ function scene(t: TestContext) {
     options: { socketTimeout: 1_000 },
     commandQueue: { length: 0 },
   };
-  const watched = mindSilence(client as unknown as Redis) as unknown as { setSocketTimeout: () => void };
+  const watched = endWhenSilent(client as unknown as Redis) as unknown as { setSocketTimeout: () => void };
   const bytes = (): void => void client.stream.emit('data');
   return {
     client,

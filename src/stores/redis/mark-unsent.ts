@@ -2,10 +2,10 @@ import type { Cluster } from 'ioredis';
 import { connectionClosed, NeverSent } from './failures.ts';
 
 /**
- * Has a call that found its node away fail as one that was never sent. ioredis 6.0.0 says of it what it says of those that a lost
- * connection took along, but says so while it looks for the node: before the call is sent at all, or after an answer that sends it on.
+ * Makes a call that found its node away fail as one that was never sent. ioredis 6.0.0 fails it like those that were lost with their
+ * connection, but while it looks for the node: before the call is sent at all, or after an answer that redirects it.
  */
-export function tellUnsent(cluster: Cluster): void {
+export function markUnsent(cluster: Cluster): void {
   const send = cluster.sendCommand.bind(cluster);
   cluster.sendCommand = (command, ...rest) => {
     const fail = command.reject.bind(command);

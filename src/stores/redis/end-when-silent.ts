@@ -4,11 +4,11 @@ import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
 import { Silence } from './failures.ts';
 
 /**
- * Makes a client of ioredis 6.0.0 read before it judges: its own `socketTimeout` would give up the connection of a process that was
- * held up for so long, although the answer waits there to be read, or the question has just left. The client calls this method after
- * each command that it sends.
+ * Makes a client of ioredis 6.0.0 end a connection on which an answer is owed for `socketTimeout`, but read what has come before. Its
+ * own way gives up the connection of a process that was held up, although the answer waits to be read, or the question has just left.
+ * The client calls this method after each command that it sends.
  */
-export function mindSilence(client: Redis): Redis {
+export function endWhenSilent(client: Redis): Redis {
   let watched: Redis['stream'] | undefined;
   let expectAnswer: () => void;
   return Object.assign(client, {
@@ -23,8 +23,8 @@ export function mindSilence(client: Redis): Redis {
 }
 
 /**
- * Ends the connection that the client has once an answer is owed for so long. Bytes that are none, as after a text that was said to be
- * longer than it is, are silence too. The function returned says that one more is owed.
+ * Watches the connection that the client has now. Only whole answers count: bytes may come without end where a text was announced as
+ * longer than it is. Call the function returned for each command that was sent.
  */
 function watch(client: Redis): () => void {
   const { stream, options } = client;
