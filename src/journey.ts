@@ -86,8 +86,8 @@ export function createJourney(by: Provisions): Travel {
         } finally {
           released = body.release();
         }
-        const wayOut = connection?.wayOut(res);
-        if (wayOut !== undefined) await wayOut;
+        const whenOut = connection?.whenOut(res);
+        if (whenOut !== undefined) await whenOut;
       } finally {
         settle(grant, visit);
         // Only after settling: closing a file takes a while, and a client that has its answer may have asked again by then.

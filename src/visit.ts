@@ -56,7 +56,7 @@ export class Visit {
     this.origin = origin;
   }
 
-  /** From the head of the request to the end of its answer; ask when it is over. All who ask are told the same. */
+  /** From the head of the request to the end of its answer. Read it when that is over: it stays as it is first read. */
   get tookMs(): number {
     this.outAt ??= performance.now();
     return this.outAt - this.startedAt;
@@ -64,8 +64,7 @@ export class Visit {
 }
 
 /**
- * Call it when a response has closed, before anyone reports on it. One that closed unfinished, with nobody having said why, was
- * left by its client.
+ * Call it when a response has closed, before it is reported. If it closed unfinished, and nothing else says why, its client has left.
  */
 export function noteLeaving(visit: Visit, res: ServerResponse): void {
   if (res.writableFinished || visit.refusal !== undefined || visit.cut !== undefined) return;

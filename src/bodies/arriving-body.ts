@@ -159,7 +159,7 @@ class Arrival {
     this.#stopTimer = afterReading(Math.max(untilMs - this.#waitedMs, 1), this.#judgeLate);
   }
 
-  /** In a process that stood still, bytes that came in time may wait to be read: a client no longer waited for is not late. */
+  /** If the process stood still, bytes that came in time may only now be read: judged after that, their client is not late. */
   readonly #judgeLate = (): void => {
     this.#countWait();
     this.#judge();

@@ -32,8 +32,8 @@ export async function collectBody(
 }
 
 /**
- * Takes a body that has come whole, as small ones do with their head, so that nothing has to listen for it. When this is asked,
- * the parser has given out all its bytes but not yet said that it is over.
+ * Takes a body that has come whole, as small ones do with their head, so that nothing has to listen for it. By now the parser has
+ * given out all of its bytes, but not yet said that it is over.
  */
 export function takeArrived(
   req: IncomingMessage,

@@ -9,7 +9,7 @@ import type { Connections } from './connections.ts';
 /** Takes the connections of a server. */
 export interface Acceptors {
   readonly address: Address;
-  /** Takes those that have come already, for about that long at most. To be called before the port is closed. */
+  /** Takes those that wait at the port, for about that long at most. Call it before `close`. */
   takeWaiting(patienceMs: number): Promise<void>;
   /** Takes no more. Idle ones are left to the server. Resolves when the last one is gone. */
   close(): Promise<void>;
@@ -129,12 +129,12 @@ function acceptorsOf(servers: readonly [Server, ...Server[]], claim?: Claim): Ac
   };
 }
 
-/** What still comes after so many turns is a stream that will not end. */
+/** If connections still come after so many turns, they will not stop coming. */
 const turnsMax = 64;
 /** The first turn may have been half over, and have taken none any more. */
 const turnsMin = 2;
 
-/** A port that is closed resets who waits there, with requests already sent. Each turn of the event loop takes some of them. */
+/** Closing a port resets the connections that wait there, which may have sent requests. Each turn of the event loop takes some. */
 async function takeWaiting(servers: readonly Server[], patienceMs: number): Promise<void> {
   const until = performance.now() + patienceMs;
   let quietTurns = 0;

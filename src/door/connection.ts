@@ -47,7 +47,7 @@ export class Connection {
     return !this.isBusy && this.#idleSince <= moment;
   }
 
-  /** Whether its end is settled: requests after that are not begun, so the client can safely send them again. */
+  /** Whether it is known to end: later requests are not begun, so that the client can safely send them again. */
   get isEnding(): boolean {
     return this.#socket.writableEnded || this.#inFlight.at(-1)?.shouldKeepAlive === false;
   }
@@ -85,7 +85,7 @@ export class Connection {
   }
 
   /** Waits until an answer that is queued after others is out, or lost with them. */
-  wayOut(res: ServerResponse): Promise<void> | undefined {
+  whenOut(res: ServerResponse): Promise<void> | undefined {
     if (this.#inFlight[0] === res || !this.#inFlight.includes(res)) return undefined;
     return new Promise((resolve) => void res.once('close', resolve));
   }
@@ -112,7 +112,7 @@ export class Connection {
     const end = (): void => endReadably(this.#socket);
     // Node calls this after the last answer, and what the client still sends would turn it into a reset.
     this.#socket.destroySoon = end;
-    if (this.sayLast()) return true;
+    if (this.announceEnd()) return true;
     // The last answer has promised to keep the connection, or there is none.
     this.#inFlight.at(-1)?.once('close', () => {
       if (!this.isBusy) end();
@@ -120,8 +120,8 @@ export class Connection {
     return true;
   }
 
-  /** For when Node no longer tells the answer under way that its client has taken what was sent. */
-  goOn(): void {
+  /** Goes on with the answer under way once its client has taken what was sent: Node no longer tells it. */
+  resumeAnswer(): void {
     this.#inFlight[0]?.emit('drain');
   }
 
@@ -129,7 +129,7 @@ export class Connection {
    * Makes the last answer under way say that the connection ends after it; false when there is none, or its head is out. Only the
    * last: Node ends the connection after the first that says so, and the others would be lost.
    */
-  sayLast(): boolean {
+  announceEnd(): boolean {
     const last = this.#inFlight.at(-1);
     if (last?.headersSent !== false) return false;
     last.shouldKeepAlive = false;
@@ -155,8 +155,8 @@ export class Connection {
   }
 
   /**
-   * Node tells the responses of a connection that it is gone, but not one on a bare socket: that would count as in flight for
-   * ever, and its upstream call would go on for nobody.
+   * Node tells the responses of a connection that it is gone, but not one that was assigned to a bare socket: that would count as in
+   * flight for ever, and its upstream call would go on for nobody.
    */
   closeAnswers(): void {
     for (const res of this.#inFlight) res.destroy();

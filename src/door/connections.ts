@@ -71,9 +71,9 @@ export class Connections {
   }
 
   /**
-   * Asked before anything is made of a further request. What is read in one turn of the event loop is held until its end, also when
-   * it was refused at once: two requests of 16 KB on each of 10,000 connections would take 1 GB. Only who asks ahead is held to
-   * that: a client that reads nothing crowds nobody out.
+   * Asked before anything is made of a further request. What is read in one turn of the event loop is held until its end, even if it
+   * is refused at once: two requests of 16 KB on each of 10,000 connections would take 1 GB. Only connections that still owe an answer
+   * are held to that: a client that reads nothing crowds nobody out.
    */
   takesMore(connection: Connection): boolean {
     if (connection.isBusy && this.#unanswered >= this.#limits.inFlight) connection.giveUp();
@@ -108,7 +108,7 @@ export class Connections {
     return connection.isEnding ? endsAhead : undefined;
   }
 
-  /** What is known of the connection on this socket, while it is open. */
+  /** The connection on this socket, while it is open. */
   of(socket: Socket): Connection | undefined {
     return this.#open.get(socket);
   }
@@ -116,7 +116,7 @@ export class Connections {
   /** From now on each answer ends its connection, so that clients that keep one have gone elsewhere by the time all are ended. */
   endEach(): void {
     this.#endsEach = true;
-    for (const connection of this.#open.values()) connection.sayLast();
+    for (const connection of this.#open.values()) connection.announceEnd();
   }
 
   /** From now on idle connections are ended, once nothing can be on its way on them any more. */
@@ -151,7 +151,7 @@ export class Connections {
    * for late heads too, but only until the server is closed: while the gateway stops, half a head would hold it up for the whole
    * drain.
    */
-  lookAround(now: number): Socket[] {
+  sweep(now: number): Socket[] {
     const overdue: Socket[] = [];
     for (const [socket, connection] of this.#open) {
       connection.judgeReader(now, this.#limits.stalledReaderMs);

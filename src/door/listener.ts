@@ -29,9 +29,9 @@ export interface ListenerOptions extends UnreadableOptions {
   readonly messageClasses: Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>;
 }
 
-/** How often Node looks for headers that are too slow, and we for readers that are and for what idle connections keep. */
+/** How often Node looks for headers that are late, and we for readers that stall and for what idle connections keep. */
 const lookEveryMs = 1000;
-/** So long a drain leaves idle connections open: a request may be on its way on them, from wherever its client is. */
+/** For how long a drain leaves idle connections open: a request may be on its way on them, however far away its client is. */
 const onTheWayMs = 250;
 /** How often a drain looks for connections that have been idle for so long. */
 const lookForIdleEveryMs = 50;
@@ -52,16 +52,16 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     parseWhileOpen(socket, () => connections.takesMore(connection));
   });
   leadToHandler(server, options);
-  const timer = setInterval(() => whenAllIsRead(() => lookAround(options)), lookEveryMs);
+  const timer = setInterval(() => whenAllIsRead(() => sweep(options)), lookEveryMs);
   timer.unref();
   const acceptors = await openAcceptors(server, { address, sharesPort, connections });
   return {
     address: acceptors.address,
     close: async (timeoutMs) => {
       connections.drain();
-      // More than once: those who wait at the port are still taken, some perhaps after the first cut.
+      // More than once: connections that wait at the port are still taken, some perhaps after the first cut.
       const hardStop = setInterval(() => connections.cut(), timeoutMs);
-      // Where turns are slow somebody comes in each: taken for longer, the last ones would be cut as soon as they are in.
+      // For a part of the time only: what is taken near its end would be cut before it is answered.
       await acceptors.takeWaiting(timeoutMs / 4);
       const endIdle = setInterval(
         () => whenAllIsRead(() => connections.endIdle(server, onTheWayMs)),
@@ -126,8 +126,8 @@ function endUnlessAsked(socket: Socket): void {
 }
 
 /** Sees to what Node leaves undone: readers that stall, requests that are late, and what idle connections keep. */
-function lookAround(options: ListenerOptions): void {
-  for (const socket of options.connections.lookAround(performance.now())) answerOverdue(socket, options);
+function sweep(options: ListenerOptions): void {
+  for (const socket of options.connections.sweep(performance.now())) answerOverdue(socket, options);
 }
 
 /** An upgrade or CONNECT while its connection still owes an answer. */
@@ -153,7 +153,7 @@ function answerOnSocket(req: IncomingMessage, socket: Duplex, options: ListenerO
     // It came before the answers to earlier requests were out, which no honest client does: there is no place for one to this.
     report(new Refusal('request_malformed', { cause: new UntimelyUpgrade() }), req.socket, options);
     connection.giveUp();
-    socket.on('drain', () => connection.goOn());
+    socket.on('drain', () => connection.resumeAnswer());
     socket.on('end', () => socket.end());
     socket.resume(); // or nobody would hear the client leave
     return;

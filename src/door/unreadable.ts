@@ -34,7 +34,7 @@ export function answerClientError(
   else answerUnreadable(error, socket, options);
 }
 
-/** Answers a connection on which a request should have come by now. */
+/** Refuses a request that should have come on this connection by now. */
 export function answerOverdue(socket: Socket, options: UnreadableOptions): void {
   answerUnreadable(new Overdue(), socket, options);
 }
@@ -49,7 +49,7 @@ function judgeLate(error: Error, socket: Socket, options: UnreadableOptions): vo
 
 const overdue = 'ERR_HTTP_REQUEST_TIMEOUT';
 
-/** What Node would say of a request that is too slow, if it still looked. */
+/** What Node says of a request that is too slow, as long as its server is open. */
 class Overdue extends Error {
   readonly code = overdue;
 

@@ -36,7 +36,7 @@ export interface Gateway {
 }
 
 /** Whether the gateway is alone, or one of the workers on a port. */
-export interface Setting {
+export interface Role {
   /** The process that leads the workers has claimed their port, and answers operators for them. */
   readonly isWorker: boolean;
   readonly listen: Address;
@@ -50,16 +50,16 @@ export interface Setting {
 export async function startGateway(
   config: Config,
   logger: Logger,
-  setting: Setting = { ...alone, listen: config.listen },
+  role: Role = { ...alone, listen: config.listen },
 ): Promise<Gateway> {
-  const parts = await openParts({ config, logger, storeIdentity: setting.storeIdentity });
+  const parts = await openParts({ config, logger, storeIdentity: role.storeIdentity });
   const current: Current = { edition: openEdition(config, parts), toldKeys: undefined };
   const readiness = createReadiness(parts.store, () => current.edition.upstreams.values());
   const tellKeys = (): void => {
-    if (setting.speaksForAll) current.toldKeys = tellKeysInBoth(current.edition.config, parts.store, logger);
+    if (role.speaksForAll) current.toldKeys = tellKeysInBoth(current.edition.config, parts.store, logger);
   };
   try {
-    const ports = await openPorts(parts, { current, readiness, setting });
+    const ports = await openPorts(parts, { current, readiness, role });
     tellKeys();
     return {
       listen: ports.listener.address,
@@ -99,13 +99,13 @@ interface Ports {
 interface PortsOptions {
   readonly current: Readonly<Current>;
   readonly readiness: Readiness;
-  readonly setting: Setting;
+  readonly role: Role;
 }
 
-async function openPorts(parts: Parts, { current, readiness, setting }: PortsOptions): Promise<Ports> {
+async function openPorts(parts: Parts, { current, readiness, role }: PortsOptions): Promise<Ports> {
   const { logger, metrics, connections } = parts;
   const { config } = current.edition;
-  const { isWorker, listen: address } = setting;
+  const { isWorker, listen: address } = role;
   const admin = isWorker ? noAdmin(config.admin.listen) : await openAdmin(parts, { current, readiness });
   try {
     const app = createApp({
@@ -133,7 +133,7 @@ async function openPorts(parts: Parts, { current, readiness, setting }: PortsOpt
 
 async function openAdmin(
   { logger, metrics, store }: Parts,
-  { current, readiness }: Omit<PortsOptions, 'setting'>,
+  { current, readiness }: Omit<PortsOptions, 'role'>,
 ): Promise<AdminListener> {
   const { listen: address, tokens } = current.edition.config.admin;
   metrics.showReadiness(async () => (await readiness.check()).ready);

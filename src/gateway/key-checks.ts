@@ -32,7 +32,7 @@ type KeyCheckRules = Pick<Config, 'auth' | 'keys'>;
 /** Puts together what keys are checked with. */
 export function openKeyChecks({ store, countFailure, logger }: KeyCheckParts): KeyChecks {
   const holdUps = new HoldUps(mono, hearsWithinMs);
-  const keyring = createKeyring({ store, mono, stoodStill: () => holdUps.takeNews() });
+  const keyring = createKeyring({ store, mono, stoodStill: () => holdUps.wasHeldUp() });
   const uses = createUseNotes(store);
   let guesses: Guesses | undefined;
   return {

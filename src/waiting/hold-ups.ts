@@ -1,4 +1,4 @@
-/** Two in a row are closer together than any hold-up that is worth noticing. */
+/** Two beats are closer together than any hold-up that is worth noticing. */
 const beatMs = 250;
 
 /**
@@ -10,21 +10,21 @@ export class HoldUps {
   readonly #leastMs: number;
   readonly #beats = setInterval(() => this.#look(), beatMs).unref();
   #ranAt: number;
-  #isNews = false;
+  #heldUp = false;
 
-  /** All that last as long are noticed, and some that are up to a beat shorter. */
+  /** Notices every hold-up of at least `leastMs`, and some that are up to a beat shorter. */
   constructor(mono: () => number, leastMs: number) {
     this.#mono = mono;
     this.#leastMs = leastMs;
     this.#ranAt = mono();
   }
 
-  /** Whether there was one since this was last asked. */
-  takeNews(): boolean {
+  /** Whether there was a hold-up since this was last asked. */
+  wasHeldUp(): boolean {
     this.#look();
-    const isNews = this.#isNews;
-    this.#isNews = false;
-    return isNews;
+    const heldUp = this.#heldUp;
+    this.#heldUp = false;
+    return heldUp;
   }
 
   end(): void {
@@ -33,7 +33,7 @@ export class HoldUps {
 
   #look(): void {
     const now = this.#mono();
-    if (now - this.#ranAt >= this.#leastMs) this.#isNews = true;
+    if (now - this.#ranAt >= this.#leastMs) this.#heldUp = true;
     this.#ranAt = now;
   }
 }

@@ -2,8 +2,8 @@ import { Line, type Spot } from '../collections/line.ts';
 import type { Clock } from './clock.ts';
 
 /**
- * Turns of the event loop granted after a deadline, so that an answer which reached a stalled process in time is still read. A
- * caller gets more than a call: another call may just have gone out for it, and a failed call can say why.
+ * Turns of the event loop granted after a deadline, so that an answer that reached a stalled process in time is still read. A caller
+ * gets more than a call: another call may just have gone out for it, and a call that fails can say why.
  */
 export const turnsFor = { call: 1, caller: 4 } as const;
 
@@ -21,7 +21,7 @@ export interface WaitingRoomOptions<Guest> {
   readonly clock: Clock;
   readonly waitMs: number;
   readonly extraTurns: number;
-  /** Told of a guest that is late and has been taken out. */
+  /** Told of a guest whose time is over, and who has been taken out. */
   readonly onLate: (guest: Guest) => void;
 }
 

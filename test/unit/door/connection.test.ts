@@ -139,7 +139,7 @@ test('only the first of the answers under way goes on, because it alone has the 
   const answers = [await ask(), await ask()];
   const goesOn = t.mock.fn();
   for (const [at, answer] of answers.entries()) answer.on('drain', () => goesOn(at));
-  connection.goOn();
+  connection.resumeAnswer();
   assert.deepEqual(
     goesOn.mock.calls.map(({ arguments: [at] }) => at),
     [0],

@@ -5,26 +5,26 @@ import { HoldUps } from '../../../src/waiting/hold-ups.ts';
 test('a process that runs its timers was not held up, however long nobody asks', (t) => {
   const { holdUps, run } = scene(t);
   for (let beat = 0; beat < 40; beat += 1) run(250);
-  assert.equal(holdUps.takeNews(), false);
+  assert.equal(holdUps.wasHeldUp(), false);
 });
 
 test('a hold-up is told of once, whether a timer or a question notices it', (t) => {
   const { holdUps, run, standStill } = scene(t);
   standStill(1000);
-  assert.equal(holdUps.takeNews(), true);
-  assert.equal(holdUps.takeNews(), false);
+  assert.equal(holdUps.wasHeldUp(), true);
+  assert.equal(holdUps.wasHeldUp(), false);
   standStill(1000);
   run(250);
   run(250);
-  assert.equal(holdUps.takeNews(), true);
-  assert.equal(holdUps.takeNews(), false);
+  assert.equal(holdUps.wasHeldUp(), true);
+  assert.equal(holdUps.wasHeldUp(), false);
 });
 
 test('a shorter one is none, and several do not add up', (t) => {
   const { holdUps, standStill } = scene(t);
   for (let time = 0; time < 3; time += 1) {
     standStill(999);
-    assert.equal(holdUps.takeNews(), false);
+    assert.equal(holdUps.wasHeldUp(), false);
   }
 });
 
