@@ -1,16 +1,9 @@
-import type {
-  StepOrder,
-  Counter,
-  DrawAnswer,
-  DrawOrder,
-  Ledger,
-  CellsAnswer,
-  CellsOrder,
-  EntryOrder,
-  PlaceAnswer,
-  UnitsOrder,
-  Usage,
-} from '../../src/stores/ledger.ts';
+import { DatabaseSync } from 'node:sqlite';
+import type { DrawOrder, Ledger, StepOrder, UnitsOrder } from '../../src/stores/ledger.ts';
+import { prepareUnits } from '../../src/stores/sqlite/ledger.ts';
+import { migrations } from '../../src/stores/sqlite/migrations.ts';
+import { preparePlaces } from '../../src/stores/sqlite/places.ts';
+import { prepareRates } from '../../src/stores/sqlite/rates.ts';
 
 export interface MemoryLedgerOptions {
   /** The store's clock. */
@@ -21,6 +14,13 @@ export interface MemoryLedgerOptions {
   readonly after?: (step: string) => Promise<void> | void;
 }
 
+interface CounterRow {
+  readonly keyId: string;
+  readonly name: string;
+  readonly periodStart: number;
+  readonly used: number;
+}
+
 export interface MemoryLedger extends Ledger {
   /** As if it had been connected to again. */
   readonly comeBack: () => void;
@@ -29,147 +29,80 @@ export interface MemoryLedger extends Ledger {
   used(keyId: string, name: string, periodStart: number): number;
   /** What a holder took from a counter and did not give back. */
   taken(holder: string, keyId: string, name: string, periodStart: number): number;
-  /** Every counter that was ever touched. */
-  counters(): { keyId: string; name: string; periodStart: number; used: number }[];
+  /** Every counter that is kept. */
+  counters(): CounterRow[];
 }
 
-/** A ledger in memory that keeps every rule of the contract. */
-export function createMemoryLedger(options: MemoryLedgerOptions): MemoryLedger {
-  const { now } = options;
-  const usage = new Map<string, { keyId: string; name: string; periodStart: number; used: number }>();
-  const answers = new Map<string, DrawAnswer>();
-  const undone = new Set<string>();
-  const steps = new Set<string>();
+/** The ledger of SQLite, in memory and by a clock of the test's own. */
+export function createMemoryLedger({ now, before, after }: MemoryLedgerOptions): MemoryLedger {
+  const database = new DatabaseSync(':memory:');
+  for (const migration of migrations) database.exec(migration);
+  const store = {
+    ...prepareUnits(database, now),
+    ...prepareRates(database, now),
+    ...preparePlaces(database, now),
+  };
+  const rows = database.prepare('SELECT key AS keyId, name, period_start AS periodStart, used FROM counters');
+  const counters = () => rows.all() as unknown as CounterRow[];
   const taken = new Map<string, number>();
-  const held = new Map<string, Map<string, number>>();
-  const arrivals = new Map<string, number>();
-  const places = new Map<string, Map<string, number>>();
+  /** What each step has moved, by its id. */
+  const moved = new Map<string, number>();
   const calls = new Map<string, number>();
   const draws: DrawOrder[] = [];
   const hearers: (() => void)[] = [];
 
-  const row = (keyId: string, { name, periodStart }: Pick<Counter, 'name' | 'periodStart'>) => {
-    const id = JSON.stringify([keyId, name, periodStart]);
-    return usage.getOrInsert(id, { keyId, name, periodStart, used: 0 });
-  };
-  const add = (order: Pick<UnitsOrder, 'keyId' | 'holder' | 'counters'>, units: number): void => {
-    for (const counter of order.counters) {
-      const found = row(order.keyId, counter);
-      found.used = Math.max(0, found.used + units);
-      const id = JSON.stringify([order.holder, order.keyId, counter.name, counter.periodStart]);
-      taken.set(id, (taken.get(id) ?? 0) + units);
-    }
-  };
-  const tell = (keyId: string, holder: string, units: number): void => {
-    held.getOrInsert(keyId, new Map()).set(holder, units);
-  };
-  const usedOf = (order: DrawOrder): number[] =>
-    order.counters.map((counter) => row(order.keyId, counter).used);
-
-  const step = async <T>(name: string, run: () => T): Promise<T> => {
+  async function step<T>(name: string, run: () => T): Promise<T> {
     calls.set(name, (calls.get(name) ?? 0) + 1);
-    await options.before?.(name);
+    await before?.(name);
     const answer = run();
-    await options.after?.(name);
+    await after?.(name);
     return answer;
-  };
+  }
 
-  const decide = (order: DrawOrder): DrawAnswer => {
-    const { keyId, counters } = order;
-    if (counters.some(({ periodStart, periodEnd }) => now() < periodStart || now() >= periodEnd)) {
-      return { kind: 'not_current', now: now() };
+  function note({ id, holder, keyId, counters: moving }: StepOrder, units: number): void {
+    const more = units - (moved.get(id) ?? 0);
+    moved.set(id, units);
+    for (const { name, periodStart } of moving) {
+      const of = JSON.stringify([holder, keyId, name, periodStart]);
+      taken.set(of, (taken.get(of) ?? 0) + more);
     }
-    const left = counters.map((counter) => counter.limit - row(keyId, counter).used);
-    if (left.some((units) => units < order.need))
-      return { kind: 'exhausted', used: usedOf(order), now: now() };
-    const units = Math.min(order.want, ...left);
-    add(order, units);
-    tell(keyId, order.holder, Math.max(0, order.held + units));
-    return { kind: 'drawn', units, used: usedOf(order), now: now() };
-  };
+  }
 
-  const runDraw = (order: DrawOrder): DrawAnswer => {
-    if (undone.has(order.id)) return { kind: 'exhausted', used: usedOf(order), now: now() };
-    const answer = answers.get(order.id) ?? decide(order);
-    answers.set(order.id, answer);
-    return answer;
-  };
-
-  const runCancel = (order: StepOrder): void => {
-    if (undone.has(order.id)) return;
-    undone.add(order.id);
-    const answer = answers.get(order.id);
-    if (answer?.kind === 'drawn') add(order, -answer.units);
-  };
-
-  const runUnits = (order: UnitsOrder, units: number): void => {
-    if (steps.has(order.id)) return;
-    steps.add(order.id);
-    add(order, units);
-    tell(order.keyId, order.holder, order.held);
-  };
-
-  const runCells = (order: CellsOrder): CellsAnswer => {
-    const id = JSON.stringify([order.keyId, order.name]);
-    const arrival = Math.max(arrivals.get(id) ?? 0, now());
-    const room = order.intervalMs * order.burst - (arrival - now());
-    const free = Math.floor(room / order.intervalMs + 1e-9);
-    if (free < 1) return { kind: 'too_fast', retryInMs: Math.ceil(order.intervalMs - room), now: now() };
-    const cells = Math.min(order.want, free);
-    arrivals.set(id, arrival + cells * order.intervalMs);
-    return { kind: 'taken', cells, remaining: free - cells, now: now() };
-  };
-
-  const placesOf = (keyId: string): Map<string, number> => {
-    const full = places.getOrInsert(keyId, new Map());
-    for (const [id, until] of full) if (until <= now()) full.delete(id);
-    return full;
-  };
-
-  const runEnter = (order: EntryOrder): PlaceAnswer => {
-    const full = placesOf(order.keyId);
-    if (!full.has(order.placeId) && full.size >= order.limit) return 'full';
-    full.set(order.placeId, now() + order.expiresInMs);
-    return 'entered';
-  };
-
-  const readRow = (keyId: string, counter: Counter): Usage => {
-    const leased = [...(held.get(keyId)?.values() ?? [])].reduce((sum, units) => sum + units, 0);
-    const { used } = row(keyId, counter);
-    return { used, leased: Math.min(used, leased) };
-  };
+  function move(order: UnitsOrder, run: (order: UnitsOrder) => void, units: number): void {
+    run(order);
+    note(order, units);
+  }
 
   return {
     calls,
     draws,
+    counters,
     comeBack: () => hearers.forEach((hear) => hear()),
     onReturn: (hear) => void hearers.push(hear),
-    used: (keyId, name, periodStart) => row(keyId, { name, periodStart }).used,
-    taken: (...parts) => taken.get(JSON.stringify(parts)) ?? 0,
-    counters: () => [...usage.values()],
+    used: (...of) =>
+      counters().find((row) => String([row.keyId, row.name, row.periodStart]) === String(of))?.used ?? 0,
+    taken: (...of) => taken.get(JSON.stringify(of)) ?? 0,
     draw: (order) => {
       draws.push(order);
-      return step('draw', () => runDraw(order));
+      return step('draw', () => {
+        const answer = store.draw(order);
+        if (answer.kind === 'drawn') note(order, answer.units);
+        return answer;
+      });
     },
-    giveBack: (order) => step('giveBack', () => runUnits(order, -order.units)),
-    charge: (order) => step('charge', () => runUnits(order, order.units)),
-    cancelDraw: (order) => step('cancelDraw', () => runCancel(order)),
-    takeCells: (order) => step('takeCells', () => runCells(order)),
-    enter: (order) => step('enter', () => runEnter(order)),
-    stay: (order) =>
-      step('stay', () => {
-        placesOf(order.keyId).set(order.placeId, now() + order.expiresInMs);
+    giveBack: (order) => step('giveBack', () => move(order, store.giveBack, -order.units)),
+    charge: (order) => step('charge', () => move(order, store.charge, order.units)),
+    cancelDraw: (order) =>
+      step('cancelDraw', () => {
+        store.cancelDraw(order);
+        note(order, 0);
       }),
-    leave: (keyId, placeId) =>
-      step('leave', () => {
-        placesOf(keyId).delete(placeId);
-      }),
+    takeCells: (order) => step('takeCells', () => store.takeCells(order)),
+    enter: (order) => step('enter', () => store.enter(order)),
+    stay: (order) => step('stay', () => store.stay(order)),
+    leave: (keyId, placeId) => step('leave', () => store.leave(keyId, placeId)),
     readTime: () => step('readTime', now),
-    readUsage: (keyId, counters) =>
-      step('readUsage', () => counters.map((counter) => readRow(keyId, counter))),
-    resetUsage: (keyId, counters) =>
-      step('resetUsage', () => {
-        for (const counter of counters) row(keyId, counter).used = 0;
-      }),
+    readUsage: (keyId, asked) => step('readUsage', () => store.readUsage(keyId, asked)),
+    resetUsage: (keyId, meant) => step('resetUsage', () => store.resetUsage(keyId, meant)),
   };
 }

@@ -20,7 +20,7 @@ const sound: readonly Call[] = [
   (ledger) => ledger.takeCells({ ...cells, want: 3 }),
   (ledger) => ledger.takeCells({ ...cells, burst: 1, intervalMs: MOST }),
   (ledger) => ledger.enter(place),
-  (ledger) => ledger.stay({ ...place, expiresInMs: 0.5 }),
+  (ledger) => ledger.stay({ ...place, expiresInMs: 1 }),
 ];
 
 const unsound: Readonly<Record<string, Call>> = {
