@@ -18,7 +18,7 @@ for (const store of ['sqlite', 'redis'] as const) {
       const limits = { ada: Number.MAX_SAFE_INTEGER };
       const chaos = await startChaos(t, { store, limits, gateways: 3, callers: 16 });
       const spending = chaos.spendWith('ada');
-      const faults = [...spending.faults];
+      const faults = Object.entries(spending.faults);
       t.diagnostic(`seed ${seed}`);
       const end = performance.now() + seconds * 1000;
       while (performance.now() < end) {

@@ -19,7 +19,7 @@ for (const store of ['sqlite', 'redis'] as const) {
 
     test('whatever is done to them and to it, no unit is spent twice', async (t) => {
       const spending = chaos.spendWith('tormented');
-      for (const [name, fault] of spending.faults) {
+      for (const [name, fault] of Object.entries(spending.faults)) {
         // This has a test of its own below.
         if (name === 'kill -9 of a gateway') continue;
         const before = spending.arrived();

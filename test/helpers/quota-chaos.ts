@@ -26,7 +26,7 @@ export interface Chaos {
 export interface Spending {
   readonly callers: Callers;
   /** What can go wrong, by name. Each resolves when calls are served again. */
-  readonly faults: ReadonlyMap<string, () => Promise<void>>;
+  readonly faults: Readonly<Record<string, () => Promise<void>>>;
   /** Ends one gateway with SIGKILL, and puts none in its place. */
   crash(): Promise<void>;
   /** Requests of the key that reached the upstream: none of them was ever given back. */
@@ -61,17 +61,8 @@ export async function startChaos(t: Scene, options: ChaosOptions): Promise<Chaos
   const gateways = await Promise.all(Array.from({ length: options.gateways }, start));
 
   const limitOf = (key: string): number => options.limits[key] ?? assert.fail(`no key ${key}`);
-  const spendWith = (key: string): Spending =>
-    spendingOf(t, {
-      key,
-      limit: limitOf(key),
-      callers: options.callers,
-      scene,
-      gateways,
-      start,
-      redis,
-      proxy,
-    });
+  const parts = { callers: options.callers, scene, gateways, start, redis, proxy };
+  const spendWith = (key: string): Spending => spendingOf(t, { ...parts, key, limit: limitOf(key) });
 
   async function usage(key: string): Promise<Usage> {
     const store = await openStore(parseStoreAddress(scene.store), { deadlineMs: 2000 });
@@ -148,14 +139,16 @@ function spendingOf(
     assert.ok(successes() <= limit);
   }
 
-  const faults = new Map([
-    ['a gateway that sleeps', () => sleep(gateways, key, served)],
-    ...(redis === undefined || proxy === undefined
-      ? [['a writer that holds the file', () => holdFile(scene, callers, served)] as const]
-      : redisFaults({ redis, proxy }, callers, served)),
-    ['kill -9 of a gateway', () => replace('SIGKILL')],
-    ['SIGTERM of a gateway', () => replace('SIGTERM')],
-  ]);
+  const faultsOfStore =
+    redis === undefined || proxy === undefined
+      ? { 'a writer that holds the file': () => holdFile(scene, callers, served) }
+      : redisFaults({ redis, proxy }, callers, served);
+  const faults = {
+    'a gateway that sleeps': () => sleep(gateways, key, served),
+    ...faultsOfStore,
+    'kill -9 of a gateway': () => replace('SIGKILL'),
+    'SIGTERM of a gateway': () => replace('SIGTERM'),
+  };
   return { callers, faults, crash: () => endOne('SIGKILL'), arrived, spend };
 }
 
@@ -195,59 +188,41 @@ function redisFaults(
   { redis, proxy }: { redis: RedisServer; proxy: TcpProxy },
   callers: Callers,
   served: () => Promise<void>,
-): readonly (readonly [string, () => Promise<void>])[] {
-  return [
-    [
-      'a Redis that stops and goes on',
-      async () => {
-        redis.signal('SIGSTOP');
-        await storeIsMissed(callers);
-        redis.signal('SIGCONT');
-        await served();
-      },
-    ],
-    [
-      'a Redis that is killed and started again',
-      async () => {
-        await redis.stop();
-        await storeIsMissed(callers);
-        await redis.start();
-        await served();
-      },
-    ],
-    [
-      'scripts that Redis forgets',
-      async () => {
-        await redis.say('SCRIPT', 'FLUSH');
-        await served();
-      },
-    ],
-    [
-      'connections to Redis that are cut',
-      async () => {
-        proxy.cutConnections();
-        await served();
-      },
-    ],
-    [
-      'answers of Redis that are lost',
-      async () => {
-        proxy.answers = 'drop';
-        await storeIsMissed(callers);
-        proxy.answers = 'pass';
-        await served();
-      },
-    ],
-    [
-      'answers of Redis that come after the deadline',
-      async () => {
-        proxy.answers = { lateByMs: 400 };
-        await storeIsMissed(callers);
-        proxy.answers = 'pass';
-        await served();
-      },
-    ],
-  ];
+): Readonly<Record<string, () => Promise<void>>> {
+  return {
+    'a Redis that stops and goes on': async () => {
+      redis.signal('SIGSTOP');
+      await storeIsMissed(callers);
+      redis.signal('SIGCONT');
+      await served();
+    },
+    'a Redis that is killed and started again': async () => {
+      await redis.stop();
+      await storeIsMissed(callers);
+      await redis.start();
+      await served();
+    },
+    'scripts that Redis forgets': async () => {
+      await redis.say('SCRIPT', 'FLUSH');
+      await served();
+    },
+    'connections to Redis that are cut': async () => {
+      proxy.cutConnections();
+      await served();
+    },
+    'answers of Redis that are lost': async () => {
+      proxy.answers = 'drop';
+      await storeIsMissed(callers);
+      proxy.answers = 'pass';
+      await served();
+    },
+    'answers of Redis that come after the deadline': async () => {
+      proxy.answers = { lateByMs: 400 };
+      await storeIsMissed(callers);
+      proxy.answers = 'pass';
+      await served();
+    },
+  };
 }
 
 /** Waits until callers feel that the store is away: leases are spent, and requests are answered 503. */

@@ -14,16 +14,10 @@ export interface RedisCluster {
 
 /** Starts a cluster and waits until all nodes agree about it. */
 export async function startRedisCluster(t: Scene): Promise<RedisCluster> {
-  const args = [
-    '--cluster-enabled',
-    'yes',
-    '--cluster-config-file',
-    'nodes.conf',
-    // A node that waits for a processor is not to be taken for dead.
-    '--cluster-node-timeout',
-    '15000',
-  ];
-  const options = { args: [...args, '--cluster-require-full-coverage', 'no', ...durable] };
+  const cluster = ['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf'];
+  // A node that waits for a processor is not to be taken for dead.
+  const patient = ['--cluster-node-timeout', '15000', '--cluster-require-full-coverage', 'no'];
+  const options = { args: [...cluster, ...patient, ...durable] };
   const nodes = await Promise.all([1, 2, 3].map(() => startRedisServer(t, options)));
   const share = Math.ceil(SLOTS / nodes.length);
   for (const [index, node] of nodes.entries()) {

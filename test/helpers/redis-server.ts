@@ -32,18 +32,8 @@ export const durable: readonly string[] = ['--appendonly', 'yes', '--appendfsync
 export async function startRedisServer(t: Scene, options: ServerOptions = {}): Promise<RedisServer> {
   const port = await freePort();
   const folder = tempFolder(t);
-  const base = [
-    '--port',
-    String(port),
-    '--bind',
-    '127.0.0.1',
-    '--dir',
-    folder,
-    '--save',
-    '',
-    ...(options.args ?? []),
-  ];
-  const commandLine = options.commandLine?.(port) ?? base;
+  const base = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''];
+  const commandLine = options.commandLine?.(port) ?? [...base, ...(options.args ?? [])];
   let child: ChildProcess | undefined;
 
   async function start(): Promise<void> {
