@@ -53,13 +53,17 @@ export async function startGateway(
   role: Role = { ...alone, listen: config.listen },
 ): Promise<Gateway> {
   const parts = await openParts({ config, logger, storeIdentity: role.storeIdentity });
-  const current: Current = { edition: openEdition(config, parts), toldKeys: undefined };
-  const readiness = createReadiness(parts.store, () => current.edition.upstreams.values());
+  const running: Running = {
+    parts,
+    edition: openEdition(config, parts),
+    readiness: createReadiness(parts.store, () => running.edition.upstreams.values()),
+    toldKeys: undefined,
+  };
   const tellKeys = (): void => {
-    if (role.speaksForAll) current.toldKeys = tellKeysInBoth(current.edition.config, parts.store, logger);
+    if (role.speaksForAll) running.toldKeys = tellKeysInBoth(running.edition.config, parts.store, logger);
   };
   try {
-    const ports = await openPorts(parts, { current, readiness, role });
+    const ports = await openPorts(running, role);
     tellKeys();
     return {
       listen: ports.listener.address,
@@ -67,23 +71,25 @@ export async function startGateway(
       storeIdentity: parts.store.identity,
       traffic: parts.connections,
       metrics: parts.metrics,
-      readiness,
+      readiness: running.readiness,
       reload(next) {
-        const before = current.edition;
-        current.edition = openEdition(next, parts, before);
-        closeEdition(before, current.edition);
+        const before = running.edition;
+        running.edition = openEdition(next, parts, before);
+        closeEdition(before, running.edition);
         tellKeys();
       },
-      drain: (deserted = never) => drain(parts, { current, readiness, ports, deserted }),
+      drain: (deserted = never) => drain(running, ports, deserted),
     };
   } catch (error) {
-    await close(parts, current);
+    await close(running);
     throw error;
   }
 }
 
-/** What is in force now. */
-interface Current {
+/** A gateway at work: its parts, and what is in force now. */
+interface Running {
+  readonly parts: Parts;
+  readonly readiness: Readiness;
   edition: Edition;
   /** Resolves once the log says which keys are in both the file and the store. The start does not wait for it. */
   toldKeys: Promise<void> | undefined;
@@ -96,21 +102,14 @@ interface Ports {
   readonly listener: Listener;
 }
 
-interface PortsOptions {
-  readonly current: Readonly<Current>;
-  readonly readiness: Readiness;
-  readonly role: Role;
-}
-
-async function openPorts(parts: Parts, { current, readiness, role }: PortsOptions): Promise<Ports> {
-  const { logger, metrics, connections } = parts;
-  const { config } = current.edition;
-  const { isWorker, listen: address } = role;
-  const admin = isWorker ? noAdmin(config.admin.listen) : await openAdmin(parts, { current, readiness });
+async function openPorts(running: Running, { isWorker, listen: address }: Role): Promise<Ports> {
+  const { logger, metrics, connections } = running.parts;
+  const { config } = running.edition;
+  const admin = isWorker ? noAdmin(config.admin.listen) : await openAdmin(running);
   try {
     const app = createApp({
-      travel: (req, res) => current.edition.travel(req, res),
-      findOrigin: (req) => current.edition.findOrigin(req),
+      travel: (req, res) => running.edition.travel(req, res),
+      findOrigin: (req) => running.edition.findOrigin(req),
       logger,
       metrics,
       withhold: withholdSecrets,
@@ -120,7 +119,7 @@ async function openPorts(parts: Parts, { current, readiness, role }: PortsOption
       sharesPort: isWorker,
       limits: config.limits,
       connections,
-      wording: (refusal) => current.edition.wording(refusal),
+      wording: (refusal) => running.edition.wording(refusal),
       ...app,
       onUnreadable: createUnreadableReporter(logger, metrics),
     });
@@ -131,14 +130,13 @@ async function openPorts(parts: Parts, { current, readiness, role }: PortsOption
   }
 }
 
-async function openAdmin(
-  { logger, metrics, store }: Parts,
-  { current, readiness }: Omit<PortsOptions, 'role'>,
-): Promise<AdminListener> {
-  const { listen: address, tokens } = current.edition.config.admin;
+async function openAdmin(running: Running): Promise<AdminListener> {
+  const { parts, readiness } = running;
+  const { logger, metrics, store } = parts;
+  const { listen: address, tokens } = running.edition.config.admin;
   metrics.showReadiness(async () => (await readiness.check()).ready);
   const admin = createAdmin({
-    configInForce: () => current.edition.config,
+    configInForce: () => running.edition.config,
     store: tokens.length === 0 ? undefined : store,
     logger,
     readiness,
@@ -151,34 +149,27 @@ function noAdmin(address: Address): AdminListener {
   return { address, drain: async () => undefined, close: async () => undefined };
 }
 
-interface DrainOptions {
-  readonly current: Readonly<Current>;
-  readonly readiness: Readiness;
-  readonly ports: Ports;
-  readonly deserted: Promise<void>;
-}
-
 const never = new Promise<void>(() => undefined);
 
 /**
  * First the senders of requests learn that it is over; then, after the delay that this takes, nothing more is let in and what is
  * in flight finishes. The store is closed once nothing can need it, and operators can watch until the end.
  */
-async function drain(parts: Parts, { current, readiness, ports, deserted }: DrainOptions): Promise<void> {
-  const { admin, listener } = ports;
-  const { delayMs, timeoutMs } = current.edition.config.drain;
-  readiness.drain();
+async function drain(running: Running, { admin, listener }: Ports, deserted: Promise<void>): Promise<void> {
+  const { parts } = running;
+  const { delayMs, timeoutMs } = running.edition.config.drain;
+  running.readiness.drain();
   parts.connections.endEach();
   const changes = within(endPatienceMs, admin.drain());
   await within(delayMs, deserted);
   parts.sockets.drain();
   await listener.close(timeoutMs);
   await changes;
-  await close(parts, current);
+  await close(running);
   await admin.close();
 }
 
-async function close(parts: Parts, { edition, toldKeys }: Readonly<Current>): Promise<void> {
+async function close({ parts, edition, toldKeys }: Running): Promise<void> {
   closeEdition(edition);
   await closeParts(parts, toldKeys);
 }
