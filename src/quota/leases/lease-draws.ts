@@ -4,9 +4,8 @@ import {
   Unreadable,
   type DrawAnswer,
   type DrawOrder,
-  type Ledger,
 } from '../../stores/ledger.ts';
-import { type Clock, pause } from '../../waiting/clock.ts';
+import { pause } from '../../waiting/clock.ts';
 import type { LedgerAccess } from '../ledger-access.ts';
 import type { ReserveOrder } from '../reserve-order.ts';
 import { LeaseLines } from './lease-lines.ts';
@@ -14,21 +13,13 @@ import type { LeaseSteps } from './lease-steps.ts';
 import { type Denial, Hold, type Lease, type Waiter } from './lease.ts';
 import type { StoreTime } from './store-time.ts';
 
-export interface LeaseDrawsOptions extends LedgerAccess {
-  readonly time: StoreTime;
-  readonly steps: LeaseSteps;
-}
-
 /** A denial is good for this long without asking again. */
 const denialMs = 50;
 const drawsInVainMax = 8;
 
 /** Draws units for the keys that need some, one draw per lease at a time, and hands them out first come, first served. */
 export class LeaseDraws {
-  readonly #ledger: Ledger;
-  readonly #clock: Clock;
-  readonly #holder: string;
-  readonly #onError: (error: unknown) => void;
+  readonly #access: LedgerAccess;
   readonly #time: StoreTime;
   readonly #steps: LeaseSteps;
   readonly #lines: LeaseLines;
@@ -36,14 +27,11 @@ export class LeaseDraws {
   #running = 0;
   #quiet: PromiseWithResolvers<void> | undefined;
 
-  constructor(options: LeaseDrawsOptions) {
-    this.#ledger = options.ledger;
-    this.#clock = options.clock;
-    this.#holder = options.holder;
-    this.#onError = options.onError;
-    this.#time = options.time;
-    this.#steps = options.steps;
-    this.#lines = new LeaseLines(options.clock, options.deadlineMs, (waiter) => {
+  constructor(access: LedgerAccess, time: StoreTime, steps: LeaseSteps) {
+    this.#access = access;
+    this.#time = time;
+    this.#steps = steps;
+    this.#lines = new LeaseLines(access.clock, access.deadlineMs, (waiter) => {
       this.#failWaiter(waiter, new StoreUnavailable('No units came in time', { mayHaveHappened: false }));
     });
   }
@@ -103,11 +91,11 @@ export class LeaseDraws {
         inVain = (await this.#drawOnce(lease)) ? 0 : inVain + 1;
         if (lease.waiting === undefined) return;
         // Two answers tell what time it is in the store, also if the first was read late. Then it has to go on.
-        if (inVain > 2 && inVain < drawsInVainMax) await pause(this.#clock, inVain);
+        if (inVain > 2 && inVain < drawsInVainMax) await pause(this.#access.clock, inVain);
       }
       this.#failLine(lease, new StoreUnavailable('The periods never settled', { mayHaveHappened: false }));
     } catch (error) {
-      this.#onError(error);
+      this.#access.onError(error);
       this.#failLine(lease, error);
     } finally {
       lease.drawing = false;
@@ -129,7 +117,7 @@ export class LeaseDraws {
     const order = this.#composeDraw(lease, askedAt);
     let answer: DrawAnswer;
     try {
-      answer = await this.#ledger.draw(order);
+      answer = await this.#access.ledger.draw(order);
     } catch (error) {
       this.#drawFailed(lease, order, error);
       return true;
@@ -177,7 +165,7 @@ export class LeaseDraws {
       counters: lease.counters,
       need,
       want: Math.max(need, costOfLine + ahead - lease.units),
-      holder: this.#holder,
+      holder: this.#access.holder,
       held: lease.units - costOfLine,
     };
   }

@@ -42,7 +42,7 @@ export class Leases {
     this.#ledger = options.ledger;
     this.#clock = clock;
     this.#steps = steps;
-    this.#draws = new LeaseDraws({ ...options, time, steps });
+    this.#draws = new LeaseDraws(options, time, steps);
     this.#sweep = new LeaseSweep({ clock, time, steps, book: this.#book });
   }
 
