@@ -12,7 +12,7 @@ import type { FindOrigin } from './wire/client-address.ts';
 import { createRequestClass } from './wire/gathering-request.ts';
 import { http } from './wire/http.ts';
 
-export interface AppParts {
+interface AppParts {
   readonly travel: Travel;
   readonly findOrigin: FindOrigin;
   readonly logger: Logger;

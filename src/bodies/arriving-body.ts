@@ -21,7 +21,7 @@ export interface ArrivingBody {
 }
 
 /** How a body is read. */
-export interface ReadingRule extends ArrivalRule {
+interface ReadingRule extends ArrivalRule {
   /** The refusal of a body that takes longer than it may. */
   readonly tooSlow: 'request_timeout' | 'upload_too_slow';
   readonly arrivals: Arrivals;

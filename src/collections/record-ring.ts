@@ -5,7 +5,7 @@ const headBytes = digestAt + digestBytes;
 /** How much of a text `deleteWhere` looks at. */
 const startBytes = 80;
 
-export interface RecordRingOptions {
+interface RecordRingOptions {
   readonly recordsMax: number;
   readonly bytesMax: number;
 }

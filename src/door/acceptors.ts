@@ -7,7 +7,7 @@ import { codeOf } from '../content/error-code.ts';
 import type { Connections } from './connections.ts';
 
 /** Takes the connections of a server. */
-export interface Acceptors {
+interface Acceptors {
   readonly address: Address;
   /** Takes those that wait at the port, for about that long at most. Call it before `close`. */
   takeWaiting(patienceMs: number): Promise<void>;
@@ -15,7 +15,7 @@ export interface Acceptors {
   close(): Promise<void>;
 }
 
-export interface AcceptorsOptions {
+interface AcceptorsOptions {
   readonly address: Address;
   /** The process that leads this one has claimed the port for all of its workers. */
   readonly sharesPort: boolean;

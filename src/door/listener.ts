@@ -11,7 +11,7 @@ import { parseWhileOpen } from '../wire/parse-while-open.ts';
 import { openAcceptors } from './acceptors.ts';
 import { answerClientError, answerOverdue, report, type UnreadableOptions } from './unreadable.ts';
 
-export type Handle = (req: IncomingMessage, res: ServerResponse) => void;
+type Handle = (req: IncomingMessage, res: ServerResponse) => void;
 
 export interface Listener {
   readonly address: Address;
@@ -19,7 +19,7 @@ export interface Listener {
   close(timeoutMs: number): Promise<void>;
 }
 
-export interface ListenerOptions extends UnreadableOptions {
+interface ListenerOptions extends UnreadableOptions {
   readonly address: Address;
   /** Other processes listen there too, and the kernel deals the connections out. */
   readonly sharesPort: boolean;

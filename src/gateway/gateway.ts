@@ -36,7 +36,7 @@ export interface Gateway {
 }
 
 /** Whether the gateway is alone, or one of the workers on a port. */
-export interface Role {
+interface Role {
   /** The process that leads the workers has claimed their port, and answers operators for them. */
   readonly isWorker: boolean;
   readonly listen: Address;

@@ -31,7 +31,7 @@ export interface Parts {
   readonly spools: SpoolRoom;
 }
 
-export interface PartsOptions {
+interface PartsOptions {
   readonly config: Config;
   readonly logger: Logger;
   /** The database that the other workers work with. */

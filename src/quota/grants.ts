@@ -17,7 +17,7 @@ export type Outcome =
   | { readonly kind: 'answered'; readonly status: number };
 
 /** What an answer says about the limits. */
-export interface LimitNotice {
+interface LimitNotice {
   readonly headers: Readonly<Record<string, string>>;
   /** Quotas that have just crossed their warning line: worth a line in the log. */
   readonly newWarnings: readonly QuotaReading[];

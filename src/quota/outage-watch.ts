@@ -1,7 +1,7 @@
 import { isOutage } from '../stores/ledger.ts';
 import type { Clock } from '../waiting/clock.ts';
 
-export interface OutageWatchOptions {
+interface OutageWatchOptions {
   readonly clock: Clock;
   /** After an outage this long, what the store knows may be incomplete. */
   readonly longMs: number;

@@ -21,7 +21,7 @@ interface Posted {
   triedAt: number | undefined;
 }
 
-export interface OutboxOptions {
+interface OutboxOptions {
   readonly mono: () => number;
   readonly stepsMax: number;
   /** Told of errors that are no outage: a fault in the program. */

@@ -27,7 +27,7 @@ export interface UsagePeriods {
 }
 
 /** Which keys to list: those after the cursor, which is the id of the last one before. */
-export interface UsageQuery extends UsagePeriods {
+interface UsageQuery extends UsagePeriods {
   readonly cursor: string | undefined;
   readonly limit: number;
 }
@@ -58,7 +58,7 @@ export interface UsageBook {
   reset(id: string, quota: string | undefined): Promise<KeyUsage>;
 }
 
-export interface UsageBookParts {
+interface UsageBookParts {
   readonly config: Pick<Config, 'keys' | 'plans'>;
   readonly store: {
     readonly keys: Pick<Store['keys'], 'listKeys' | 'readKey'>;

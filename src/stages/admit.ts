@@ -10,7 +10,7 @@ import { Refusal } from '../refusals.ts';
 import type { Caller } from './authenticate.ts';
 
 /** What came of asking a caller's limits. */
-export type AdmissionOutcome = 'granted' | 'owed' | 'client_gone' | QuotaRefusal['code'];
+type AdmissionOutcome = 'granted' | 'owed' | 'client_gone' | QuotaRefusal['code'];
 
 export interface Admission {
   readonly plans: ReadonlyMap<string, PlanRule>;

@@ -31,7 +31,7 @@ interface Visitor {
 }
 
 /** Nothing of a request is in them, so each is made once: an error that is made anew was a tenth of what a refusal costs. */
-export interface KeyRefusals {
+interface KeyRefusals {
   readonly missing: Refusal;
   readonly invalid: Refusal;
 }

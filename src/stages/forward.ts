@@ -22,7 +22,7 @@ export interface Forwarding {
 }
 
 /** Everything found out by the earlier stages that the upstream is told. */
-export interface Parcel {
+interface Parcel {
   readonly head: Head;
   readonly caller: Caller;
   readonly route: Route;

@@ -8,7 +8,7 @@ import { CollectedBytes } from '../wire/collected-bytes.ts';
 import { lettingGo } from '../wire/let-go.ts';
 
 /** How a body that is not examined is read. */
-export interface AnyOrder {
+interface AnyOrder {
   readonly contentLength: number | undefined;
   readonly sizeMax: number;
   readonly memory: BodyMemory;

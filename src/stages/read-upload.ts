@@ -10,7 +10,7 @@ import { missing } from '../uploads/upload-refusals.ts';
 import type { Head } from './check-request.ts';
 
 /** How an upload is read. */
-export interface UploadOrder {
+interface UploadOrder {
   readonly head: Head;
   readonly rule: UploadRule;
   readonly spools: SpoolRoom;

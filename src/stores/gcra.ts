@@ -15,7 +15,7 @@ export interface RateAsk {
   readonly now: number;
 }
 
-export interface RateStep {
+interface RateStep {
   /** What was taken; 0 = too fast. */
   readonly taken: number;
   /** What could still be taken now. */

@@ -109,7 +109,7 @@ export interface PlaceOrder {
   readonly expiresInMs: number;
 }
 
-export interface EntryOrder extends PlaceOrder {
+interface EntryOrder extends PlaceOrder {
   readonly limit: number;
 }
 

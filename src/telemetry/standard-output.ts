@@ -1,7 +1,7 @@
 import sonicBoom from 'sonic-boom';
 
 /** Where the lines of the log go: another thread writes them, and traffic never waits for their reader. */
-export interface StandardOutput {
+interface StandardOutput {
   readonly write: (piece: Buffer) => void;
   /** How many lines were dropped so far: readers of the log cannot see that some are missing. */
   readonly lostLines: () => number;

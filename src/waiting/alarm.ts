@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 
-export interface AlarmOptions {
+interface AlarmOptions {
   readonly clock: Clock;
   readonly afterMs: number;
   /** By then it is no longer set, and can be set again. */

@@ -17,7 +17,7 @@ interface Stay<Guest> {
 /** A place in the room, which its guest leaves when there is nothing more to wait for. */
 export type RoomSpot<Guest> = Spot<Stay<Guest>>;
 
-export interface WaitingRoomOptions<Guest> {
+interface WaitingRoomOptions<Guest> {
   readonly clock: Clock;
   readonly waitMs: number;
   readonly extraTurns: number;

@@ -1,5 +1,5 @@
 /** What decides how many units are drawn ahead of need. */
-export interface Demand {
+interface Demand {
   /** Units reserved since the last draw, and how long ago that was. */
   readonly spent: number;
   readonly elapsedMs: number;

@@ -15,7 +15,7 @@ const idsLiveMs = 540_000;
 /** Above this many, leases that hold nothing are dropped: all they know is a pace, and the second draw tells it again. */
 export const manyLeases = 5000;
 
-export interface LeaseStepsOptions extends Omit<LedgerAccess, 'deadlineMs'> {
+interface LeaseStepsOptions extends Omit<LedgerAccess, 'deadlineMs'> {
   /** Each key's current lease. */
   readonly book: Map<string, Lease>;
   readonly stepsMax: number;

@@ -4,7 +4,7 @@ import { manyLeases, type LeaseSteps } from './lease-steps.ts';
 import type { Lease } from './lease.ts';
 import type { StoreTime } from './store-time.ts';
 
-export interface LeaseSweepOptions {
+interface LeaseSweepOptions {
   readonly clock: Clock;
   readonly time: StoreTime;
   readonly steps: LeaseSteps;

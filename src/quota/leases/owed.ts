@@ -1,7 +1,7 @@
 import type { Counter } from '../../stores/ledger.ts';
 
 /** Units of one counter that were spent while the store was away. */
-export interface Debt {
+interface Debt {
   readonly keyId: string;
   readonly counter: Counter;
   readonly units: number;

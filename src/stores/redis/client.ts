@@ -20,7 +20,7 @@ const reconnectMaxMs = 500;
 const nodeAttempts = 8;
 
 /** The terms of a connection. */
-export interface Terms {
+interface Terms {
   readonly trust: Trust;
   /** How long a call waits for its answer. Beyond about a second, connecting may take as long too. */
   readonly deadlineMs: number;

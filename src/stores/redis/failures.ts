@@ -16,7 +16,7 @@ export class Silence extends Error {
 }
 
 /** What a failure of Redis means for us. */
-export interface Failure {
+interface Failure {
   readonly error: StoreUnavailable;
   /** True when others would fail too: it is Redis that is ill, not this one key. */
   readonly general: boolean;

@@ -9,7 +9,7 @@ import { slotOf } from './slot.ts';
 const closedByRedis: Reason = { message: 'Redis closed the connection', isTemporary: true };
 
 /** A call, as far as the health of Redis is concerned: its breaker, and how many wait for it. */
-export interface Asked {
+interface Asked {
   /** Undefined for calls that bypass it. */
   readonly breaker: Breaker | undefined;
   readonly waiting: number;

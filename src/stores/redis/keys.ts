@@ -27,7 +27,7 @@ import { notUnderstood } from './failures.ts';
 import type { Link } from './link.ts';
 import { scripts } from './scripts.ts';
 
-export interface RedisKeysOptions {
+interface RedisKeysOptions {
   readonly prefix: string;
   readonly isCluster: boolean;
   /** Calls back whenever something is published on the channel, and after each connection. Returns how to stop. */

@@ -19,7 +19,7 @@ export interface Link {
   close(): void;
 }
 
-export interface LinkOptions {
+interface LinkOptions {
   readonly deadlineMs: number;
   /** The servers, as people read them. */
   readonly where: string;

@@ -4,7 +4,7 @@ import { existing } from './database.ts';
 import { SQLITE_BUSY } from './failures.ts';
 
 /** Copies the write-ahead log back into the file now and then. */
-export interface Checkpointer {
+interface Checkpointer {
   /** Must be told of each call that may write; one that writes as much as many counts as that many. */
   noteCalls(count: number): void;
   /** Begins one now, unless one is running. */
@@ -73,7 +73,7 @@ const checkpointSource = `
   }
 `;
 
-export interface CheckpointOptions {
+interface CheckpointOptions {
   /** The file that calls are using, whatever lies at the path; undefined = none. */
   readonly fileInUse: () => Pick<Stats, 'dev' | 'ino'> | undefined;
   readonly onFailure: (reason: string) => void;

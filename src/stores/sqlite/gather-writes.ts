@@ -8,7 +8,7 @@ import type { Outcome } from './transact.ts';
 /** Runs a call that writes, before the deadline. One that writes as much as many others says how many. */
 export type Write = <T>(call: (calls: Calls) => T, worth?: number) => Promise<T>;
 
-export interface WritesOptions {
+interface WritesOptions {
   readonly connection: Pick<Connection, 'runAll'>;
   readonly lockLine: Pick<LockLine, 'wait'>;
   /** Told of what was written. */

@@ -4,7 +4,7 @@ import { logBytesUncopied } from './checkpoint.ts';
 import { filesBeside } from './files-beside.ts';
 
 /** The file at a path, and what belongs to it, as it was at one moment. */
-export interface Seen {
+interface Seen {
   readonly file: Stats | undefined;
   readonly log: Stats | undefined;
   readonly index: Stats | undefined;
