@@ -87,8 +87,8 @@ function messageClassesFor(app: Express, shared: AccessLog['shared']): App['mess
 }
 
 /**
- * The journey answers refusals itself. If even that fails there is nothing left to say, so the connection is broken off. This must not
- * throw: nobody would catch it, and one request would end the process.
+ * The journey answers refusals itself. If even that fails, the connection is broken off. This must not throw: nobody would catch it,
+ * and one request would end the process.
  */
 function endFault(fault: unknown, req: IncomingMessage, res: ServerResponse): void {
   res.statusCode = catalogue.internal.status;

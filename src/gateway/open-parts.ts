@@ -38,7 +38,7 @@ interface PartsOptions {
   readonly storeIdentity: string | undefined;
 }
 
-/** A larger upload waits in a file: the system keeps it in memory while there is room, and frees that when there is not. */
+/** Larger uploads wait in files, which the system keeps in memory only while there is room. */
 const spoolMemoryEachMax = 128 * 1024;
 
 /** Opens the store and makes what works with it. Rejects, with nothing left open, when the store or the spool cannot be used. */
@@ -76,11 +76,11 @@ export async function openParts({ config, logger, storeIdentity }: PartsOptions)
   };
 }
 
-/** How long a look for the log may still take at the end: for a silent store it would wait all of `storeDeadline`. */
+/** How long a look into the store may still take at the end: if the store is silent it would take all of `storeDeadline`. */
 const lastLookMs = 1000;
 
 /**
- * Gives back what is held of quotas, logs what could not be given back, and closes the store last. A look into it under way has a
+ * Gives back what is held of quotas, logs what could not be given back, and closes the store last. A look that is under way has a
  * moment to finish.
  */
 export async function closeParts(

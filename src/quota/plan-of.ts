@@ -9,7 +9,7 @@ export interface Entitlement {
   readonly quotas: readonly OwnQuota[];
 }
 
-/** For this many keys with quotas of their own the rules are kept; beyond that they are just made again. */
+/** The rules of so many keys with quotas of their own are kept; those of more are made again when they are needed. */
 const keptMax = 10_000;
 
 const merged = new WeakMap<PlanRule, BoundedMap<string, PlanRule>>();

@@ -89,7 +89,7 @@ function readHeaders(rawHeaders: readonly string[], keyHeader: string): RawHead 
   return head;
 }
 
-/** Whether a key may follow the name of a scheme in this header (RFC 9110 §11.4), whose name is in lower case. */
+/** Whether a scheme may stand before the key in this header (RFC 9110 §11.4). Its name is in lower case. */
 export function maySayBearer(keyHeader: string): boolean {
   return keyHeader === 'authorization';
 }

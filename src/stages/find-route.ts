@@ -17,7 +17,7 @@ export interface RouteTable {
   readonly exact: ReadonlyMap<string, Endpoint>;
   /** Most specific first. */
   readonly patterns: readonly Endpoint[];
-  /** All of them in that order, to find a request that only nearly matches one. */
+  /** All of them in that order, to find the one that a request nearly matches. */
   readonly all: readonly Endpoint[];
 }
 

@@ -111,7 +111,7 @@ function addOrigin(
   if (forwarded) headers.push('forwarded', `for=${node(origin.client)};host="${host}";proto=${proto}`);
 }
 
-/** Proxies pass on what clients wrote: even from a trusted one nothing is taken that could say more than it should. */
+/** Even trusted proxies pass on what clients wrote: nothing is taken from them but a plain host and a scheme. */
 const hostForm = /^[\w.~:[\]-]+$/;
 const protoForm = /^https?$/i;
 

@@ -23,7 +23,7 @@ interface RateStep {
   /** Until one cell is free, rounded up; 0 when cells remain. */
   readonly retryInMs: number;
   readonly state: RateState;
-  /** Whether the state must be kept. It must be after a debt was cut, too: cut again at each ask, it would never end. */
+  /** Whether the state must be kept: also after a debt was cut, which would otherwise be cut anew at each ask and never end. */
   readonly changed: boolean;
 }
 

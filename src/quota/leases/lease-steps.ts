@@ -7,8 +7,8 @@ import type { Lease } from './lease.ts';
 import { Owed } from './owed.ts';
 
 /**
- * SQLite remembers a step for ten minutes, and Redis takes no units back twice even of one that it has forgotten. Units given back
- * twice would be overspent, so less is used.
+ * For less than the ten minutes for which SQLite remembers a step: units given back twice would be overspent. Redis takes no units
+ * back twice, even if it has forgotten the step.
  */
 const idsLiveMs = 540_000;
 
@@ -33,7 +33,7 @@ export class LeaseSteps {
   readonly #holder: string;
   readonly #book: Map<string, Lease>;
   readonly #onStep: () => void;
-  /** The latest draw of each key that may have run unheard. Those of the last keys are kept: the store forgets the first. */
+  /** The latest draw of each key that may have run without our hearing of it. The oldest make room: the store forgets them first. */
   readonly #inDoubt: BoundedMap<string, DrawOrder>;
 
   constructor(options: LeaseStepsOptions) {
@@ -75,7 +75,7 @@ export class LeaseSteps {
 
   /**
    * If there are many leases, takes one that knows of only one draw out of the book: with a million keys in use nearly all are like
-   * that, and are gone before they would reach the old generation. A draw for a new key leaves 180 bytes there instead of 580.
+   * that, and are gone before they would reach the old generation (record 13).
    */
   closeIfOneOfMany(lease: Lease, mono: number): void {
     if (this.#book.size > manyLeases && lease.isBare(mono)) this.close(lease);
@@ -146,7 +146,7 @@ export class LeaseSteps {
     this.#book.delete(lease.keyId);
   }
 
-  /** Looked up when the store is asked: after an outage steps are taken in any order, and the last would tell what was held once. */
+  /** Looked up only when the store is asked: after an outage steps are taken in any order, and the last might tell something old. */
   #withHeld(move: Omit<UnitsOrder, 'holder' | 'held'>): UnitsOrder {
     // The store keeps one sum per holder, so it is told of the key's current lease, whichever one the units come from.
     const held = this.#book.get(move.keyId)?.tellHeld(move.counters) ?? 0;

@@ -268,8 +268,8 @@ export class Lease {
   }
 
   /**
-   * How many are held, for an order that tells the store. Of counters that are left out it still believes what it was told
-   * before.
+   * How many are held, for an order that tells the store. For counters that the order leaves out the store still believes what it
+   * was told before.
    */
   tellHeld(counters: readonly Counter[]): number {
     this.#told = this.counters === counters ? this.#units : Math.max(this.#told, this.#units);

@@ -12,26 +12,26 @@ interface Checkpointer {
   close(): void;
 }
 
-/** A call by itself writes four or five pages, those of a busy moment share some: the log grows by 5 to 24 MB in between. */
+/** A call by itself writes four or five pages; in a busy moment calls share pages. The log grows by 5 to 24 MB in between. */
 export const callsPerCheckpoint = 1024;
-/** Each process counts only its own calls. Beyond this a growing log is copied too, whoever writes: four of them filled 24 MB. */
+/** Each process counts only its own calls, so a log that has grown beyond this is copied as well, whoever writes. */
 export const logBytesUncopied = 16_777_216;
 /** From this many pages on (64 MB) the log is started again even if that makes writers wait for a moment. */
 const logPagesMax = 16_384;
-/** How often that is tried before it is left to the next checkpoint: four processes that never rest brought the log to 400 MB. */
+/** How often that is tried before it is left to the next checkpoint. */
 const restartsMax = 3;
 /** A log beyond this is cut back to it. It is not lower, because cutting makes writers wait longer. */
 export const logBytesKept = 134_217_728;
 
 /**
  * Runs on a thread of its own, once per message, for as long as it takes. It is JavaScript in a string so that the thread loads
- * nothing. PASSIVE holds nobody up, but the log starts again only if nobody has written meanwhile: under steady writes that takes
- * RESTART, which has little left to copy. It is retried where other writers were faster, but not where a long read is in the way:
- * writers wait during it, 50 ms each time. The first write after a complete checkpoint waits for another sync, and cuts the log:
- * the empty transaction here is that write. It reads the version that it writes again under the lock, because a newer Gatehouse
- * may be migrating the file. It returns why it failed, '' when it did not, and undefined where others had the lock, so that the
- * next one will do it, or where the file is no longer in its place, which every call reports. The file is opened each time, for it
- * may have been opened anew. It is looked at before: SQLite would copy the log into another file that lies there, and delete it.
+ * nothing. It answers why it failed, '' when it did not, and undefined where the next one will do it, because others had the lock,
+ * or where the file is no longer in its place, which every call reports.
+ * - The file is looked at first: SQLite would copy the log into another file that lies there, and delete it.
+ * - PASSIVE holds nobody up, but the log starts again only if nobody has written meanwhile. Under steady writes that takes RESTART.
+ *   It is tried again where other writers were faster, but not where a long read is in the way: writers wait 50 ms each time.
+ * - The first write after a complete checkpoint waits for another sync, and cuts the log. The transaction at the end is that write.
+ *   It writes the version that it has read under the lock, because a newer Gatehouse may be migrating the file.
  */
 const checkpointSource = `
   const { statSync } = require('node:fs');

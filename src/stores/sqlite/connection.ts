@@ -12,7 +12,7 @@ import type { Outcome } from './transact.ts';
 /** The open file, opened again after it has failed. */
 export interface Connection {
   readonly identity: string;
-  /** The file whose log may be copied into it; undefined when the next call must open one, or the log is not the one at its path. */
+  /** The file, if its log may be copied into it; undefined when no file is open, or the log at its path is not its own. */
   readonly file: Stats | undefined;
   /** Runs a call. Throws `Locked` when another process holds the lock, with nothing changed; else `StoreUnavailable`. */
   run<T>(call: (calls: Calls) => T): T;
@@ -135,8 +135,8 @@ export function openConnection(
 
   function failed(error: unknown): StoreUnavailable {
     if (mayLackRoom(error)) askForRoom();
-    // After an error of the disk or the file it is opened again: it may have been repaired or remounted. Not after each, because
-    // the last to close a file copies all of its log first, and the first to open it reads it again.
+    // After an error of the disk or the file it is opened again: it may have been repaired or remounted. Not after every error: the
+    // last to close a file copies all of its log first, and the first to open it reads it again.
     const openForMs = performance.now() - (open?.openedAt ?? Infinity);
     if (mayBeTheFile(error) && openForMs >= lookEveryMs) close();
     return describeFailure(error, 'the database cannot answer');

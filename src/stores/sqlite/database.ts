@@ -66,7 +66,7 @@ export function markAsOurs(database: DatabaseSync): void {
   database.exec(`PRAGMA application_id = ${applicationId}`);
 }
 
-/** SQLite does not wait when two switch a new file to WAL at once: one is told straight away that it is locked. */
+/** SQLite does not wait when two processes switch a new file to WAL at once: one is told at once that it is locked. */
 function connectPatiently(path: string): DatabaseSync {
   const giveUpAt = performance.now() + openTimeoutMs;
   for (;;) {

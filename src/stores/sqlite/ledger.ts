@@ -105,7 +105,7 @@ function judgeDraw(sql: Statements, order: DrawOrder, now: number): DrawAnswer {
   return { kind: 'drawn', units, used: counters.map((counter) => addUnits(sql, keyId, counter, units)), now };
 }
 
-/** What was remembered of a draw; undefined of an id that is burnt, and of another step. */
+/** What was remembered of a draw; undefined for a burnt id, and for a step that is no draw. */
 function drawnBy(answer: unknown): Drawn | undefined {
   return typeof answer === 'string' && answer !== noAnswer ? (JSON.parse(answer) as Drawn) : undefined;
 }
@@ -125,7 +125,7 @@ function undoDraw(sql: Statements, order: StepOrder, answer: unknown): void {
   }
 }
 
-/** Most counters exist and live long enough. For those nothing is written in the index of their ends. */
+/** Most counters exist and are kept long enough: for those the index of ends is not written. */
 function addUnits(sql: Statements, keyId: string, counter: Counter, units: number): number {
   const [key, until] = [counterKey(keyId, counter), keptUntil(counter)];
   const row = sql.raiseCounter.get(units, ...key, until) ?? sql.addUnits.get(...key, until, units);
