@@ -65,6 +65,18 @@ const refusals: readonly (readonly [answer: string, told: string])[] = [
     'ERR max number of clients reached',
     'Redis has as many clients as it takes (maxclients), general, answered, may pass',
   ],
+  [
+    'ERR This instance has cluster support disabled',
+    'Redis is no cluster (a single Redis is written redis://), general, answered',
+  ],
+  ...['ERR unknown command `sentinel`, with args', "ERR unknown command 'sentinel', with args"].map(
+    (answer) =>
+      [answer, 'Redis is no sentinel (a single Redis is written redis://), general, answered'] as const,
+  ),
+  [
+    "ERR unknown command 'evalsha', with args",
+    'Redis does not know a command that is needed (it is older than 6.2, or a sentinel: that is written redis+sentinel://), general, answered',
+  ],
   ['ERR DB index is out of range', 'Redis has no database of this number, general, answered'],
   ['ERR OOMPH', 'Redis answered with an error that is not known, may have happened, answered'],
   [
@@ -83,6 +95,7 @@ const refusals: readonly (readonly [answer: string, told: string])[] = [
     "ERR The user executing the script can't run this command or subcommand",
     'Redis does not permit our user a command that it needs, may have happened, general, answered',
   ],
+  ['NOPERM in words of its own', 'Redis does not permit our user what it needs, general, answered'],
   [
     'NOPERM No permissions to access a key',
     'Redis does not permit our user the names that it needs, general, answered',
