@@ -21,7 +21,7 @@ export class Breaker {
   }
 
   /** A call that several waited for counts once for each of them. */
-  failed(calls = 1): void {
+  failed(calls: number): void {
     this.#failures += calls;
     this.#triedAt = performance.now();
   }
