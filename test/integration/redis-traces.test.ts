@@ -149,6 +149,15 @@ test('a step is remembered for an hour, however long ago the first of its kind w
   }
 });
 
+test('where Redis has no memory left a step with which others are kept for longer is refused like any other', async (t) => {
+  const redis = await startRedisServer(t);
+  const { ledger } = await openAt(t, redis.url);
+  await ledger.draw(aDraw({ counters: many }));
+  await age(redis, 16 * 60_000);
+  await redis.say('CONFIG', 'SET', 'maxmemory', 1);
+  await assert.rejects(ledger.draw(aDraw({ counters: many })), /no memory left/);
+});
+
 test('a draw or units given back are not taken again when they are forgotten, nor is one that comes so late; a charge is', async (t) => {
   const { redis, ledger } = await ownRedis(t);
   const taken = { draw: aDraw({ counters: many, want: 50 }), back: someUnits({ counters: many, units: 10 }) };
