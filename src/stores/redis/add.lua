@@ -22,7 +22,5 @@ end
 remember('0')
 count(after, held)
 for index = 3, #KEYS do
-  if after[index] then
-    keep_until(KEYS[index], tonumber(ARGV[index + 2]))
-  end
+  keep_until(KEYS[index], tonumber(ARGV[index + 2]))
 end
