@@ -48,13 +48,12 @@ export class KeyRate {
   #freeAt = 0;
   /** How many calls to the store are under way, and when the last one went out. */
   #calls = 0;
-  #calledAt: number;
+  #calledAt = 0;
 
   /** The store has not been asked yet. */
   constructor(rule: RateRule, mono: number) {
     this.rule = rule;
     this.#askedAt = mono;
-    this.#calledAt = mono;
   }
 
   /** How many cells are held here. */
@@ -110,7 +109,6 @@ export class KeyRate {
     this.#askedAt = askedAt;
     this.#cells = cells;
     this.#remaining = remaining;
-    this.#deniedUntil = 0;
   }
 
   /** The store had no cell, and said when it will have one. */
@@ -131,7 +129,6 @@ export class KeyRate {
 
   putBack(): void {
     this.#cells += 1;
-    this.#deniedUntil = 0;
   }
 
   /** Refuses, and says when to try again. */
@@ -156,7 +153,7 @@ export class KeyRate {
     return {
       burst,
       remaining,
-      windowSeconds: Math.max(1, Math.ceil(this.#msFor(burst) / 1000)),
+      windowSeconds: Math.ceil(this.#msFor(burst) / 1000),
       nextInSeconds: remaining > 0 ? 0 : Math.ceil(this.#msFor(1) / 1000),
       resetInSeconds: Math.ceil(this.#msFor(burst - remaining) / 1000),
     };
