@@ -21,18 +21,18 @@ async function take(rates: Rates, rule: RateRule) {
 
 test('a low rate asks for each request and denies exactly until the next cell', async () => {
   const { rates, clock, ledger } = openRates();
-  assert.equal((await take(rates, slow)).kind, 'cell');
-  assert.equal((await take(rates, slow)).kind, 'cell');
-  const denied = await take(rates, slow);
+  const rule = { ...slow, burst: 3 };
+  for (let turn = 0; turn < 3; turn += 1) assert.equal((await take(rates, rule)).kind, 'cell');
+  const denied = await take(rates, rule);
   assert.ok(denied.kind === 'too_fast');
   assert.equal(denied.retryInMs, 100);
   await clock.pass(99);
-  const again = await take(rates, slow);
+  const again = await take(rates, rule);
   assert.ok(again.kind === 'too_fast');
   assert.equal(again.retryInMs, 1);
-  assert.equal(ledger.calls.get('takeCells'), 3, 'hammering does not reach the store');
+  assert.equal(ledger.calls.get('takeCells'), 4, 'hammering does not reach the store');
   await clock.pass(1);
-  assert.equal((await take(rates, slow)).kind, 'cell');
+  assert.equal((await take(rates, rule)).kind, 'cell');
 });
 
 /** Calls once a millisecond, until cells are drawn ahead. */
@@ -52,12 +52,41 @@ test('what is told of a rate is its window to the second, whatever it divides to
   }
 });
 
-test('of a refusal too it is told when all of the burst is free again', async () => {
+test('when another cell is free, and when all of the burst, is told in full seconds, of a refusal too', async () => {
   const { rates } = openRates();
-  const perSecond: RateRule = { limit: 1, perMs: 1000, burst: 5 };
+  const rule: RateRule = { limit: 2, perMs: 3000, burst: 3 };
   const told = [];
-  for (let turn = 0; turn < 6; turn += 1) told.push((await take(rates, perSecond)).reading.resetInSeconds);
-  assert.deepEqual(told, [1, 2, 3, 4, 5, 5]);
+  for (let turn = 0; turn < 4; turn += 1) {
+    const { reading } = await take(rates, rule);
+    told.push([reading.remaining, reading.nextInSeconds, reading.resetInSeconds, reading.windowSeconds]);
+  }
+  assert.deepEqual(told, [
+    [2, 0, 2, 5],
+    [1, 0, 3, 5],
+    [0, 2, 5, 5],
+    [0, 2, 5, 5],
+  ]);
+});
+
+test('what is known of a key is kept for as long as it is true', async () => {
+  const { rates, clock, ledger } = openRates();
+  const hourly: RateRule = { limit: 1, perMs: 3_600_000, burst: 1 };
+  await rates.take('denied', hourly);
+  await clock.pass(900);
+  await rates.take('denied', hourly);
+  await clock.pass(90);
+  await rates.take('held', hourly);
+  rates.putBack('held', hourly);
+  const calls = ledger.calls.get('takeCells');
+  await clock.pass(20);
+  const answers = ['denied', 'held'].map(async (keyId) => rates.take(keyId, hourly));
+  assert.deepEqual(
+    (await Promise.all(answers)).map(({ kind }) => kind),
+    ['too_fast', 'cell'],
+  );
+  assert.equal(ledger.calls.get('takeCells'), calls);
+  await clock.pass(3000);
+  assert.equal(rates.size, 0);
 });
 
 test('a fast key draws cells for about 20 ms ahead, and they are served without a promise', async () => {
@@ -98,6 +127,17 @@ test('cells older than 50 ms are thrown away, not spent', async () => {
   assert.equal(scene.ledger.calls.get('takeCells'), before + 1);
 });
 
+test('cells that have grown old are not spent either where the store has none', async () => {
+  const { clock, options } = createQuotaScene();
+  const [rates, others] = [new Rates(options), new Rates(options)];
+  await take(rates, slow);
+  rates.putBack('ada', slow);
+  await clock.pass(51);
+  await take(others, slow);
+  for (const { kind, reading } of [await take(rates, slow), await take(rates, slow)])
+    assert.deepEqual([kind, reading.remaining], ['too_fast', 0]);
+});
+
 for (const processes of [1, 3]) {
   test(`over ${processes} processes no window holds more than the burst and what the rate adds`, async () => {
     const { clock, options } = createQuotaScene();
@@ -117,11 +157,12 @@ for (const processes of [1, 3]) {
 test('simultaneous requests of a key share one call, and those that exceed the burst are denied', async () => {
   const { rates, clock, ledger, weather } = openRates();
   weather.takesMs = 5;
-  const answers = Array.from({ length: 50 }, () => take(rates, slow));
+  const rule = { ...slow, limit: 3 };
+  const answers = Array.from({ length: 50 }, () => take(rates, rule));
   assert.equal(ledger.calls.get('takeCells'), 1);
   await clock.pass(50);
-  const passed = (await Promise.all(answers)).filter(({ kind }) => kind === 'cell');
-  assert.equal(passed.length, 2);
+  const told = (await Promise.all(answers)).map((one) => (one.kind === 'cell' ? one.kind : one.retryInMs));
+  assert.deepEqual(told, ['cell', 'cell', ...Array.from({ length: 48 }, () => 334)]);
   assert.ok((ledger.calls.get('takeCells') ?? 0) <= 3);
 });
 
