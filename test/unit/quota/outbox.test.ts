@@ -80,6 +80,7 @@ test('after an outage that left nothing waiting, what is posted goes at once', a
   const { scene, outbox, step } = createScene();
   outbox.storeFailed();
   outbox.storeAnswered();
+  assert.equal(outbox.down, false);
   outbox.post(step('a'));
   await runReady();
   assert.deepEqual(scene.taken, ['a']);
