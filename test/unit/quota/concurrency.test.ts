@@ -105,6 +105,9 @@ test('many places are kept a few at a time, each of them once, and none that is 
   await clock.pass(1000);
   assert.equal(stayed.size, 249);
   assert.ok(most <= 100, `${most} at once`);
+  stayed.clear();
+  await clock.pass(4000);
+  assert.ok(running > 0, 'the next beat is not late because this one took long');
 });
 
 for (const isInOutage of [false, true]) {
@@ -285,6 +288,22 @@ for (const how of ['a call failed', 'it was connected to again'] as const) {
     assert.equal(left.filter((placeId) => placeId === orders[0]?.placeId).length, 1, 'it is known for long');
   });
 }
+
+test('of masters that take over shortly one after the other each is told of the places that were left', async () => {
+  const { options, ledger, clock } = createQuotaScene();
+  const orders: PlaceOrder[] = [];
+  const noting: Ledger = { ...ledger, enter: (order) => (orders.push(order), ledger.enter(order)) };
+  const one = new Concurrency({ ...options, ledger: noting });
+  const single = { ...shared, limit: 1 };
+  ledger.comeBack();
+  await clock.pass(500);
+  (await enterSurely(one, single)).leave();
+  // The next has not heard of it.
+  for (const order of orders) await ledger.stay(order);
+  ledger.comeBack();
+  await clock.pass(3000);
+  await enterSurely(new Concurrency(options), single);
+});
 
 for (const answers of ['soon', 'late'] as const) {
   test(`of what was left before an outage the store is told again that is connected to again, and answers ${answers}`, async () => {
