@@ -150,8 +150,7 @@ test('a step is remembered for an hour, however long ago the first of its kind w
 });
 
 test('where Redis has no memory left a step with which others are kept for longer is refused like any other', async (t) => {
-  const redis = await startRedisServer(t);
-  const { ledger } = await openAt(t, redis.url);
+  const { redis, ledger } = await ownRedis(t);
   await ledger.draw(aDraw({ counters: many }));
   await age(redis, 16 * 60_000);
   await redis.say('CONFIG', 'SET', 'maxmemory', 1);
