@@ -15,6 +15,7 @@ export interface ListFlags {
 /** What a command lists. */
 export interface Listing<T> {
   readonly read: (cursor: string | undefined, limit: number) => Promise<Page<T>>;
+  /** As a table, whose first line is its heading. */
   readonly print: (items: readonly T[], stream: NodeJS.WritableStream) => string;
   readonly idOf: (item: T) => string;
   /** What an id is the id of. */
@@ -38,8 +39,8 @@ export async function listPages<T>(
   while (left > 0) {
     const { items, unreadable, next } = await read(cursor, Math.min(left, pageMax));
     left -= items.length;
-    some ||= items.length > 0;
     await write(stdout, pageText(items));
+    some ||= items.length > 0;
     for (const id of unreadable) stderr.write(`gatehouse: ${noun} ${id} cannot be read in the store\n`);
     if (unreadable.length > 0) code = exitCodes.unreadable;
     if (next === null) {
@@ -56,7 +57,9 @@ export async function listPages<T>(
     if (items.length === 0) return '';
     if (options.json === true) return items.map((item) => `${JSON.stringify(item)}\n`).join('');
     if (options.quiet === true) return items.map((item) => `${idOf(item)}\n`).join('');
-    return print(items, stdout);
+    const table = print(items, stdout);
+    // Its heading stands above the first page alone, so that rows can be counted.
+    return some ? table.slice(table.indexOf('\n') + 1) : table;
   }
 }
 

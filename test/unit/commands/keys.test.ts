@@ -152,6 +152,12 @@ test('a long list comes in parts, each of which says where the next begins, or w
   assert.deepEqual(await list(), [0, ids.slice(0, 50), more('k049')]);
   assert.deepEqual(await list('--all'), [0, ids, '']);
   assert.deepEqual(await list('--limit', '501'), [0, ids, more('k500')]);
+  const table = (await run('list', '--all')).stdout.trim().split('\n');
+  assert.deepEqual(
+    table.map((row) => row.split(' ', 1)[0]),
+    ['ID', ...ids],
+    'the heading stands once',
+  );
   const usage = await cli('usage', 'show', '--all', '--json');
   assert.equal(usage.stdout.trim().split('\n').length, 1 + ids.length);
   const exported = (await run('export')).stdout.trim().split('\n');
