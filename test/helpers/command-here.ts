@@ -20,8 +20,8 @@ export function commandHere(
   return run;
 }
 
-/** What standard input holds, or gives until it fails. */
-type Input = string | AsyncIterable<Uint8Array>;
+/** What standard input holds, or gives until it fails; or what somebody types on a terminal. */
+type Input = string | AsyncIterable<Uint8Array> | { readonly typed: string };
 
 let last: Promise<unknown> = Promise.resolve();
 
@@ -40,7 +40,7 @@ async function runHere(
   const forget = rememberListeners();
   const restore = replace(process, {
     argv: [...process.argv.slice(0, 1), 'gatehouse', ...words],
-    stdin: Readable.from(typeof input === 'string' ? Buffer.from(input) : input),
+    stdin: stdinOf(input),
     stdout,
     stderr,
     exit: (code: number) => void (process.exitCode = code),
@@ -58,6 +58,12 @@ async function runHere(
   }
   const [out, err] = await written;
   return { code, stdout: out, stderr: err };
+}
+
+function stdinOf(input: Input): Readable {
+  if (typeof input === 'string') return Readable.from(Buffer.from(input));
+  if ('typed' in input) return Object.assign(Readable.from(Buffer.from(input.typed)), { isTTY: true });
+  return Readable.from(input);
 }
 
 function exitCodeOf({ exitCode }: Pick<NodeJS.Process, 'exitCode'>): number {

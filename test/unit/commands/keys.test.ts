@@ -270,6 +270,26 @@ test('a rotation needs one word on the secret before it, and an update something
   assert.equal(secrets.length, 1);
 });
 
+test('on a terminal people are asked before a key or its secrets are ended, by its name, and nothing is done without a yes', async (t) => {
+  const { file, run } = withoutStore(t);
+  await run('create', '--plan', 'free', '--id', 'k1', '--name', 'build');
+  const type = async (typed: string, ...words: readonly string[]) => {
+    const { code, stderr } = await commandHere(['keys', ...words, '--config', file], { typed });
+    return [code, stderr];
+  };
+  const nothing = 'Nothing was changed.\n';
+  const ends = 'Key k1 (build) stops working within a second';
+  const revokes = `${ends} and can never be used again. Go on? [y/N] `;
+  const disables = `${ends}, until it is enabled. Go on? [y/N] `;
+  const rotates = 'The secrets of k1 (build) stop working at once. Go on? [y/N] ';
+  assert.deepEqual(await type('n\n', 'revoke', 'k1'), [1, revokes + nothing]);
+  assert.deepEqual(await type('', 'disable', 'k1'), [1, `${disables}\n${nothing}`]);
+  assert.deepEqual(await type('\n', 'rotate', 'k1', '--now'), [1, rotates + nothing]);
+  assert.match((await run('show', 'k1')).stdout, /^state +good\n[^]*^version +1\n/m);
+  assert.deepEqual(await type('y\n', 'disable', 'k1'), [0, `${disables}Key k1 was disabled.\n`]);
+  assert.deepEqual(await type('Yes\n', 'revoke', 'k1'), [0, `${revokes}Key k1 was revoked.\n`]);
+});
+
 test('a change of a key is made, and told in the form that was asked for, or not at all', async (t) => {
   const { file, run } = withoutStore(t);
   const before = (await run('create', '--plan', 'free', '--id', 'k1', '--quiet')).stdout;
