@@ -115,6 +115,7 @@ test('no request waits longer than the deadline, however many draws it needs', a
 
 test('an outage spends what is held first, then refuses, and ends by itself', async () => {
   const { scene, leases } = await openWarm();
+  const askedBefore = scene.ledger.calls.get('draw') ?? 0;
   scene.weather.refuses = true;
   let granted = 0;
   for (;;) {
@@ -127,6 +128,8 @@ test('an outage spends what is held first, then refuses, and ends by itself', as
     }
   }
   assert.ok(granted > 10);
+  const asked = (scene.ledger.calls.get('draw') ?? 0) - askedBefore;
+  assert.ok(asked <= 2, `asked ${asked} times`);
   scene.weather.refuses = false;
   await take(leases);
 });

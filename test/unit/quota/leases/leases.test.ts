@@ -25,6 +25,11 @@ test('a crash strands at most the one lease, which is a second of the pace', asy
   assert.ok(stranded > 0 && stranded <= 125, `${stranded} stranded at a pace of 100 a second`);
 });
 
+test('units that are held here are not told as used', async () => {
+  const { leases, spent } = await openWarm();
+  assert.equal((await leases.read('ada', plan))[0]?.used, spent);
+});
+
 test('no more than a thousand units are held, however fast a key is', async () => {
   const { scene, leases } = openLeases();
   const large = aPlan({ quotas: [aQuota(1e9)] });
@@ -140,11 +145,13 @@ test('a key that slows down gives back what its pace does not need, though it ne
 });
 
 test('a lease that fits the pace is left alone', async () => {
-  const { scene, leases } = await openWarm();
+  const { scene, leases, ...warm } = await openWarm();
+  let { spent } = warm;
   const before = scene.ledger.calls.get('giveBack') ?? 0;
-  await warmUp(scene, leases);
-  await warmUp(scene, leases);
+  for (let second = 0; second < 3; second += 1) spent += await warmUp(scene, leases);
   assert.equal(scene.ledger.calls.get('giveBack') ?? 0, before);
+  const held = scene.ledger.used('ada', 'month', may) - spent;
+  assert.ok(held <= 125, `${held} are held at the same pace`);
 });
 
 test('a drain gives back what is held', async () => {
