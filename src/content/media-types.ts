@@ -94,6 +94,10 @@ const synonyms: readonly (readonly [canonical: string, ...others: string[]])[] =
   ['application/pdf'],
   ['application/postscript', 'application/eps', 'image/eps', 'application/illustrator'],
   ['application/vnd.visio', 'application/vnd.ms-visio.viewer'],
+  ['application/vnd.apple.keynote', 'application/iwork-keynote-sffkey'],
+  ['application/vnd.apple.numbers', 'application/iwork-numbers-sffnumbers'],
+  ['application/vnd.apple.pages', 'application/iwork-pages-sffpages'],
+  ['application/x-msdownload', 'application/msdos-program', 'application/vnd.microsoft.portable-executable'],
   ['application/zip', 'application/zip-compressed'],
   // Linux desktops name a packed tar by both.
   ['application/gzip', 'application/compressed-tar', 'application/gtar-compressed'],
@@ -109,6 +113,7 @@ const synonyms: readonly (readonly [canonical: string, ...others: string[]])[] =
   // The last is Android's.
   ['text/csv', 'application/csv', 'text/comma-separated-values'],
   ['text/vcard'],
+  ['application/sql'],
   ['text/javascript', 'application/javascript'],
 ];
 

@@ -68,10 +68,13 @@ export class FileTypeCheck {
     const claims = readClaims(this.#claims);
     const claimed = claims.map(({ types }) => types);
     // A type that nothing speaks for is none of them.
-    const agreed = [...claimed.flat(), ...(signature ?? [])].filter(
-      (type) => matchesAny(type, this.#allowed) && claimed.every((types) => types.includes(type)),
+    const possible = [...claimed.flat(), ...(signature ?? [])].filter((type) =>
+      claimed.every((types) => types.includes(type)),
     );
-    if (agreed.some((each) => !isTextType(each) && isProven(each, signature, provable))) {
+    const agreed = possible.filter((type) => matchesAny(type, this.#allowed));
+    // Where first bytes tell none of them the claims have to do, unless the content shows another type.
+    const proven = signature ?? (possible.some((type) => provable.has(type)) ? [] : possible);
+    if (agreed.some((each) => !isTextType(each) && proven.includes(each))) {
       this.#state = 'signature';
     } else if (
       claimed.length > 0 &&
@@ -129,15 +132,6 @@ function namesOf(claims: readonly Claim[]): string {
 
 function haveCommon([first, ...others]: readonly Claim[]): boolean {
   return first?.types.some((type) => others.every(({ types }) => types.includes(type))) ?? false;
-}
-
-/** A type without a known signature is taken on its claims, unless the content shows another type. */
-function isProven(
-  type: string,
-  signature: readonly string[] | undefined,
-  provable: ReadonlySet<string>,
-): boolean {
-  return signature === undefined ? !provable.has(type) : signature.includes(type);
 }
 
 /**

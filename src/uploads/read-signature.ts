@@ -46,8 +46,13 @@ export async function typesWithSignature(): Promise<ReadonlySet<string>> {
 
 const loadFileType = () => loadLibrary(() => import('file-type'));
 
-/** The mark of a disc lies behind the sample, that of a disk at its end, and an STL has one only where it is written in text. */
-const seldomMarked = new Set(['application/x-iso9660-image', 'application/x-apple-diskimage', 'model/stl']);
+/** The mark of a disc lies behind the sample, that of a disk at its end, and PGP and STL have one only where written in text. */
+const seldomMarked = new Set([
+  'application/x-iso9660-image',
+  'application/x-apple-diskimage',
+  'application/pgp-encrypted',
+  'model/stl',
+]);
 
 const zipMark = Buffer.from('PK\x03\x04');
 

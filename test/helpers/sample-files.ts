@@ -95,6 +95,7 @@ export const samples = {
   documentCutOff: zip('word/document.xml', Buffer.from('<document/>')).subarray(0, 50),
   workbookCutOff: zip('xl/workbook.xml', Buffer.from('<workbook/>')).subarray(0, 50),
   slidesCutOff: zip('ppt/presentation.xml', Buffer.from('<presentation/>')).subarray(0, 50),
+  pages: zip('Index/Document.iwa', Buffer.from('a page')),
   epub: zip('mimetype', Buffer.from('application/epub+zip')),
   jar: zip('META-INF/MANIFEST.MF', Buffer.from('Manifest-Version: 1.0')),
   monkeysAudio: Buffer.from('4d414320960f000034000000', 'hex'),
