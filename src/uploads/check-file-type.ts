@@ -72,8 +72,7 @@ export class FileTypeCheck {
       claimed.every((types) => types.includes(type)),
     );
     const agreed = possible.filter((type) => matchesAny(type, this.#allowed));
-    // Where first bytes tell none of them the claims have to do, unless the content shows another type.
-    const proven = signature ?? (possible.some((type) => provable.has(type)) ? [] : possible);
+    const proven = signature ?? (possible.some((type) => provable.has(type)) ? [] : this.#named(possible));
     if (agreed.some((each) => !isTextType(each) && proven.includes(each))) {
       this.#state = 'signature';
     } else if (
@@ -86,6 +85,15 @@ export class FileTypeCheck {
       const said = signature ? [...claims, { by: 'its content', types: signature }] : claims;
       throw unsupported(`${this.#claims.label} must be ${this.#explain(said)}`, noneAgreed);
     }
+  }
+
+  /**
+   * Types that no first bytes tell are taken on the claims alone, so they have to be allowed by name: `audio/*` means sounds, and a
+   * playlist (`audio/x-mpegurl`), which makes a decoder open what it lists, is none.
+   */
+  #named(types: readonly string[]): readonly string[] {
+    const names = this.#allowed.filter((pattern) => pattern === '*/*' || !pattern.endsWith('/*'));
+    return types.filter((type) => matchesAny(type, names));
   }
 
   /** Says what about the file is at fault: the allowed types alone may be the very ones that were sent. */

@@ -116,6 +116,7 @@ const lateMarks: Marks = [
   [/^(?:RF64|BW64|RIFX)[^]{4}WAVE/, 'audio/wav'],
   // What tells the kinds of TIFF apart may lie anywhere, and libtiff writes it at the end (TIFF 6.0, section 2).
   [/^(?:II\*\0|MM\0\*)/, 'image/tiff', 'image/x-adobe-dng'],
+  [/^\.snd/, 'audio/basic'],
   [/^[\t\n\f\r ]+%PDF-/, 'application/pdf'],
   // Encoders and editors leave a gap before the first frame, also behind a tag.
   [/^\0+\xff[\xe2\xe3\xf2\xf3\xfa\xfb][^\0\xf0-\xff]/, 'audio/mpeg'],

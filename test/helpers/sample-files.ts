@@ -98,6 +98,8 @@ export const samples = {
   pages: zip('Index/Document.iwa', Buffer.from('a page')),
   epub: zip('mimetype', Buffer.from('application/epub+zip')),
   jar: zip('META-INF/MANIFEST.MF', Buffer.from('Manifest-Version: 1.0')),
+  au: Buffer.concat([Buffer.from('.snd'), Buffer.alloc(40, 1)]),
+  playlist: Buffer.from('#EXTM3U\nhttp://127.0.0.1/a\n'),
   monkeysAudio: Buffer.from('4d414320960f000034000000', 'hex'),
   wavPack: Buffer.from('7776706b2000000010040000', 'hex'),
   ac3: Buffer.from('0b77d0f650402f84', 'hex'),
