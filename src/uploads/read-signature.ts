@@ -108,6 +108,8 @@ const earlyMarks: Marks = [
   [/^\x1f\x8b\x08/, 'application/gzip'],
   // It goes by the major brand alone, which can be that of HEIF (ISO/IEC 23008-12 §10.2).
   [/^[^]{4}ftypmif1(?:[^]{4}){1,8}avif/, 'image/avif'],
+  // It takes every IFF for AIFF, pictures too.
+  [/^FORM[^]{4}(?!AIF[FC])/, 'application/x-iff'],
 ];
 
 /** What the library does not know, because it looks at the very beginning alone, or for what lies beyond the sample. */

@@ -98,6 +98,7 @@ export const samples = {
   pages: zip('Index/Document.iwa', Buffer.from('a page')),
   epub: zip('mimetype', Buffer.from('application/epub+zip')),
   jar: zip('META-INF/MANIFEST.MF', Buffer.from('Manifest-Version: 1.0')),
+  iffPictures: Buffer.concat([Buffer.from('FORM\0\0\0\x2eILBMBMHD\0\0\0\x14', 'latin1'), Buffer.alloc(20)]),
   au: Buffer.concat([Buffer.from('.snd'), Buffer.alloc(40, 1)]),
   playlist: Buffer.from('#EXTM3U\nhttp://127.0.0.1/a\n'),
   monkeysAudio: Buffer.from('4d414320960f000034000000', 'hex'),

@@ -269,6 +269,7 @@ const refused: readonly Case[] = [
   ['tiffDirectoryLast', 'a.wav', 'audio/wav', sound],
   ['zeros', 'a.mp3', 'audio/mpeg', sound],
   ['playlist', 'a.m3u', 'audio/x-mpegurl', 'audio/*'],
+  ['iffPictures', 'a.aiff', 'audio/aiff', 'audio/*'],
   ['zeros', 'a.au', 'audio/basic', 'audio/*'],
   ['text', 'a.mp4', undefined, '*/*'],
   ['text', 'a.mp4', 'application/mp4', 'application/mp4'],
