@@ -24,7 +24,8 @@ export function readBoundary(contentType: string | undefined): string {
   }
   if (charset !== undefined && charset.toLowerCase() !== 'utf-8')
     throw ambiguous('the charset must be utf-8');
-  if (boundary === undefined) throw ambiguous('the Content-Type has no boundary');
+  if (boundary === undefined)
+    throw ambiguous('the Content-Type has no boundary, so leave this header to what writes the form');
   if (!plainBoundary.test(boundary))
     throw ambiguous('the boundary must be of letters, digits and . + _ -, 70 at most');
   return boundary;

@@ -434,6 +434,11 @@ describe('the boundary of a Content-Type', () => {
       assert.throws(() => readBoundary(contentType), { code: 'file_unsupported' });
     });
   }
+
+  it('is left to a library', () => {
+    const leave = /has no boundary, so leave this header to what writes the form$/;
+    assert.throws(() => readBoundary('multipart/form-data'), { publicMessage: leave });
+  });
 });
 
 describe('a form that a client library makes', () => {
