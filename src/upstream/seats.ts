@@ -25,6 +25,12 @@ export interface KeptConnections {
 export const idleMsMax = 4000;
 
 /**
+ * So long a connection that is always in use is kept. Its name may lead elsewhere by then, or to more servers than before: those
+ * would get nothing while the others go on.
+ */
+export const ageMsMax = 300_000;
+
+/**
  * The connections to one target, and the line of guests that wait for one: first come, first served. The line is ours because the
  * libraries keep what waits in theirs, with its body, even when nobody wants it any more: clients that ask and leave would fill the
  * memory while an upstream stands still.

@@ -4,6 +4,7 @@ import { AnswerReader } from '../answer-reader.ts';
 import type { Connector } from '../connect.ts';
 import { ClientGone, ConnectionClosed, errorOf, isClosed, NonsenseAnswer } from '../failures.ts';
 import type { AnswerSource, Relay } from '../relay.ts';
+import { ageMsMax } from '../seats.ts';
 import type { RequestHead } from './request-head.ts';
 
 /** A request that is wholly in memory. */
@@ -41,6 +42,7 @@ export class TargetConnection implements AnswerSource {
   #isPaused = false;
   #restsSince = 0;
   #restsUntil = 0;
+  #keptUntil = 0;
 
   private constructor(home: ConnectionHome) {
     this.#home = home;
@@ -86,7 +88,7 @@ export class TargetConnection implements AnswerSource {
   rest(ms: number): void {
     this.#wasKept = true;
     this.#restsSince = turnsSoFar();
-    this.#restsUntil = performance.now() + ms;
+    this.#restsUntil = Math.min(performance.now() + ms, this.#keptUntil);
   }
 
   /**
@@ -133,6 +135,7 @@ export class TargetConnection implements AnswerSource {
 
   #listen(socket: Socket): void {
     this.#socket = socket;
+    this.#keptUntil = performance.now() + ageMsMax;
     socket
       .on('end', () => this.#end())
       .on('error', (error) => this.#break(error))

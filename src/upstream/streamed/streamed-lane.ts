@@ -8,7 +8,7 @@ import { http } from '../../wire/http.ts';
 import { tlsOptionsOf, type Trust } from '../connect.ts';
 import { openByName } from '../look-up.ts';
 import type { LaneParts } from '../relay.ts';
-import { idleMsMax, Seats } from '../seats.ts';
+import { ageMsMax, idleMsMax, Seats } from '../seats.ts';
 import { TlsSession } from '../tls-session.ts';
 import { openRequest } from './open-request.ts';
 import { readToTheEnd } from './read-to-the-end.ts';
@@ -65,12 +65,29 @@ function keptBy({ freeSockets }: Agent): readonly Socket[] {
 /** It bounds nothing and has no line: whoever asks it has a seat. */
 function createAgent(target: URL, trust: Trust, keepAlive: boolean): Agent {
   const options = { keepAlive, maxFreeSockets: 32, timeout: idleMsMax };
-  if (target.protocol === 'http:') return thorough(forgetful(new http.Agent(options)));
+  if (target.protocol === 'http:') return aging(thorough(forgetful(new http.Agent(options))));
   // Its own memory of sessions would keep one that a server leaves unanswered.
   const memory = { maxCachedSessions: 0 };
-  return thorough(
-    forgetful(resuming(new HttpsAgent({ ...options, ...memory, ...tlsOptionsOf(target, trust) }))),
-  );
+  const secure = new HttpsAgent({ ...options, ...memory, ...tlsOptionsOf(target, trust) });
+  return aging(thorough(forgetful(resuming(secure))));
+}
+
+/** Makes a connection be closed, and not kept once more, when it has been for long enough. */
+function aging(agent: Agent): Agent {
+  const madeAt = new WeakMap<Duplex, number>();
+  const connect = agent.createConnection.bind(agent);
+  const keep = agent.keepSocketAlive.bind(agent);
+  return Object.assign(agent, {
+    createConnection(...details: Parameters<typeof connect>) {
+      const connection = connect(...details) as Socket;
+      madeAt.set(connection, performance.now());
+      return connection;
+    },
+    keepSocketAlive(connection: Duplex) {
+      const age = performance.now() - (madeAt.get(connection) ?? 0);
+      return age < ageMsMax && keep(connection);
+    },
+  });
 }
 
 /** Makes an answer be read that came before its connection was closed. */

@@ -558,6 +558,25 @@ test('a target that could not be reached is used in turn again as soon as it can
   await until(() => held.length === 3 && other.requests === before + 3);
 });
 
+for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 })) {
+  test(`a connection that is always in use is given up after a while: its name may lead elsewhere by then: ${lane}`, async (t) => {
+    const clock = putAhead(t);
+    const seen = { connections: 0 };
+    const server = createServer((req, res) => {
+      req.resume();
+      req.on('end', () => res.writeHead(204).end());
+    });
+    server.on('connection', () => (seen.connections += 1));
+    const { ask } = await startScene(t, size, { target: `http://127.0.0.1:${await listen(t, server)}` });
+    let usedFor = 0;
+    for (; seen.connections < 2 && usedFor < 400; usedFor += 2) {
+      assert.equal((await (await ask()).responses(1))[0]?.status, 204);
+      clock.aheadMs += 2000;
+    }
+    assert.ok(usedFor >= 296 && usedFor <= 304, `${usedFor} s`);
+  });
+}
+
 test('a trial whose client leaves leaves the next one to try', async (t) => {
   const clock = putAhead(t);
   const other = await startAnswering(t);
