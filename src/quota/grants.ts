@@ -1,9 +1,9 @@
 import type { Charge } from '../config/plan-rule.ts';
 import type { Clock } from '../waiting/clock.ts';
 import { writeLimitHeaders, type RateReading } from './answer-headers.ts';
-import type { Place } from './concurrency.ts';
 import type { Hold } from './leases/lease.ts';
 import type { Leases } from './leases/leases.ts';
+import type { Place } from './places/concurrency.ts';
 import { readQuotas, type QuotaReading } from './quota-reading.ts';
 import type { Warnings } from './warnings.ts';
 

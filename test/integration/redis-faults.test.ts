@@ -8,7 +8,7 @@ import { setImmediate } from 'node:timers/promises';
 import { createSecureContext } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
-import { Concurrency } from '../../src/quota/concurrency.ts';
+import { Concurrency } from '../../src/quota/places/concurrency.ts';
 import { Quotas } from '../../src/quota/quotas.ts';
 import { feedEntriesMax, type KeyEvent } from '../../src/stores/key-store.ts';
 import { StoreUnavailable, Unreadable, type DrawOrder, type Ledger } from '../../src/stores/ledger.ts';

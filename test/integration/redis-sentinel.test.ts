@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, test, type TestContext } from 'node:test';
 import { setImmediate, setTimeout as pause } from 'node:timers/promises';
 import { createServer as createTlsServer } from 'node:tls';
-import { Concurrency } from '../../src/quota/concurrency.ts';
+import { Concurrency } from '../../src/quota/places/concurrency.ts';
 import type { DrawOrder } from '../../src/stores/ledger.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { systemClock } from '../../src/waiting/clock.ts';

@@ -1,9 +1,9 @@
-import type { ConcurrencyRule, OnStoreFailure } from '../config/plan-rule.ts';
-import { StoreUnavailable, type PlaceOrder } from '../stores/ledger.ts';
-import { Alarm } from '../waiting/alarm.ts';
-import type { Clock } from '../waiting/clock.ts';
-import type { ConcurrencyReading } from './answer-headers.ts';
-import type { LedgerAccess } from './ledger-access.ts';
+import type { ConcurrencyRule, OnStoreFailure } from '../../config/plan-rule.ts';
+import { StoreUnavailable, type PlaceOrder } from '../../stores/ledger.ts';
+import { Alarm } from '../../waiting/alarm.ts';
+import type { Clock } from '../../waiting/clock.ts';
+import type { ConcurrencyReading } from '../answer-headers.ts';
+import type { LedgerAccess } from '../ledger-access.ts';
 import { SharedPlaces } from './shared-places.ts';
 
 /** The place of one request among its key's requests in flight. */

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ConcurrencyRule, OnStoreFailure } from '../../../src/config/plan-rule.ts';
-import { Concurrency, type Place } from '../../../src/quota/concurrency.ts';
+import type { ConcurrencyRule, OnStoreFailure } from '../../../../src/config/plan-rule.ts';
+import { Concurrency, type Place } from '../../../../src/quota/places/concurrency.ts';
 import {
   StoreUnavailable,
   Unreadable,
   type Ledger,
   type PlaceAnswer,
   type PlaceOrder,
-} from '../../../src/stores/ledger.ts';
-import { createQuotaScene } from '../../helpers/lease-scene.ts';
+} from '../../../../src/stores/ledger.ts';
+import { createQuotaScene } from '../../../helpers/lease-scene.ts';
 
 const own: ConcurrencyRule = { limit: 2, shared: false };
 const shared: ConcurrencyRule = { ...own, shared: true };

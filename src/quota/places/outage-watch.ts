@@ -1,5 +1,5 @@
-import { isOutage } from '../stores/ledger.ts';
-import type { Clock } from '../waiting/clock.ts';
+import { isOutage } from '../../stores/ledger.ts';
+import type { Clock } from '../../waiting/clock.ts';
 
 interface OutageWatchOptions {
   readonly clock: Clock;

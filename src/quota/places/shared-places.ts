@@ -1,17 +1,17 @@
-import { slicesOf } from '../collections/slices.ts';
+import { slicesOf } from '../../collections/slices.ts';
 import {
   isOutage,
   StoreUnavailable,
   type Ledger,
   type PlaceAnswer,
   type PlaceOrder,
-} from '../stores/ledger.ts';
-import { Alarm } from '../waiting/alarm.ts';
-import type { Clock } from '../waiting/clock.ts';
-import { FreshIds } from './fresh-ids.ts';
-import type { LedgerAccess } from './ledger-access.ts';
+} from '../../stores/ledger.ts';
+import { Alarm } from '../../waiting/alarm.ts';
+import type { Clock } from '../../waiting/clock.ts';
+import { FreshIds } from '../fresh-ids.ts';
+import type { LedgerAccess } from '../ledger-access.ts';
+import { Outbox, repeatableForEver, type Step } from '../outbox.ts';
 import { OutageWatch } from './outage-watch.ts';
-import { Outbox, repeatableForEver, type Step } from './outbox.ts';
 import { RecentlyLeft } from './recently-left.ts';
 
 /**

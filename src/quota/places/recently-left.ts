@@ -1,4 +1,4 @@
-import type { Clock } from '../waiting/clock.ts';
+import type { Clock } from '../../waiting/clock.ts';
 
 /**
  * After an outage the store is told again of the places that were left during it, and for this long before it: a master that is
