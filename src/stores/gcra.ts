@@ -27,7 +27,7 @@ interface RateStep {
   readonly changed: boolean;
 }
 
-/** Takes cells of a rate. `redis/take-cells.lua` is the same computation, step by step. */
+/** Takes cells of a rate. `redis/lua/take-cells.lua` is the same computation, step by step. */
 export function takeCells(state: RateState | undefined, { intervalMs, burst, want, now }: RateAsk): RateStep {
   let { base, cells } = settleState(state, intervalMs, now);
   // Never in debt for longer than a full burst: the clock went back, the burst was lowered, or the limit was raised.

@@ -36,7 +36,7 @@ export const scripts = {
 } as const satisfies Record<string, Script>;
 
 function read(name: string): string {
-  return readFileSync(new URL(`${name}.lua`, import.meta.url), 'utf8');
+  return readFileSync(new URL(`lua/${name}.lua`, import.meta.url), 'utf8');
 }
 
 function shared(source: string): SharedScript {
