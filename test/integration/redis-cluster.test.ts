@@ -10,7 +10,7 @@ import type { Cluster } from 'ioredis';
 import type { RedisAddress } from '../../src/config/config.ts';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import type { DrawOrder } from '../../src/stores/ledger.ts';
-import { createClient, firstConnection } from '../../src/stores/redis/client.ts';
+import { createClient, firstConnection } from '../../src/stores/redis/client/client.ts';
 import { createLink } from '../../src/stores/redis/link.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { slotOf } from '../../src/stores/redis/slot.ts';

@@ -12,7 +12,7 @@ import { Concurrency } from '../../src/quota/places/concurrency.ts';
 import { Quotas } from '../../src/quota/quotas.ts';
 import { feedEntriesMax, type KeyEvent } from '../../src/stores/key-store.ts';
 import { StoreUnavailable, Unreadable, type DrawOrder, type Ledger } from '../../src/stores/ledger.ts';
-import { firstConnection } from '../../src/stores/redis/client.ts';
+import { firstConnection } from '../../src/stores/redis/client/client.ts';
 import { createLink } from '../../src/stores/redis/link.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { systemClock, type Clock } from '../../src/waiting/clock.ts';

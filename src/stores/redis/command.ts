@@ -1,4 +1,4 @@
-import type { Client } from './client.ts';
+import type { Client } from './client/client.ts';
 import { lacksScript } from './failures.ts';
 import type { Script } from './scripts.ts';
 

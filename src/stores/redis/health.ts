@@ -1,7 +1,7 @@
 import type { Cluster } from 'ioredis';
 import { StoreUnavailable } from '../ledger.ts';
 import { Breaker, coolMs } from './breaker.ts';
-import type { Client } from './client.ts';
+import type { Client } from './client/client.ts';
 import { describeFailure, saysThatNothingCame, tellsNoReason, type Reason } from './failures.ts';
 import { slotOf } from './slot.ts';
 

@@ -1,7 +1,7 @@
 import { systemClock } from '../../waiting/clock.ts';
 import { turnsFor, WaitingRoom } from '../../waiting/waiting-room.ts';
 import type { Breaker } from './breaker.ts';
-import { sendAtOnce, sendTogether, type Client } from './client.ts';
+import { sendAtOnce, sendTogether, type Client } from './client/client.ts';
 import { callOf, type Command, type Words } from './command.ts';
 import { type Call, Health } from './health.ts';
 import { Runs } from './runs.ts';

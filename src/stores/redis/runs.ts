@@ -1,5 +1,5 @@
 import type { Breaker } from './breaker.ts';
-import type { Client } from './client.ts';
+import type { Client } from './client/client.ts';
 import { callOf, type Command, type Words } from './command.ts';
 import { notUnderstood, wantsOneSlot } from './failures.ts';
 import type { Call } from './health.ts';

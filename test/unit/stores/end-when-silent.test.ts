@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { test, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { endWhenSilent } from '../../../src/stores/redis/end-when-silent.ts';
+import { endWhenSilent } from '../../../src/stores/redis/client/end-when-silent.ts';
 import { Silence } from '../../../src/stores/redis/failures.ts';
 import { fakeTimers } from '../../helpers/fake-timers.ts';
 

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { test, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { followMaster } from '../../../src/stores/redis/follow-master.ts';
+import { followMaster } from '../../../src/stores/redis/client/follow-master.ts';
 
 const [first, second] = ['10.0.0.1', '10.0.0.2'];
 

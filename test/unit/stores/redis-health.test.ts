@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
-import type { Client } from '../../../src/stores/redis/client.ts';
+import type { Client } from '../../../src/stores/redis/client/client.ts';
 import { NeverSent } from '../../../src/stores/redis/failures.ts';
 import { Health } from '../../../src/stores/redis/health.ts';
 import { replyError } from '../../helpers/reply-error.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { firstConnection, type Client } from '../../../src/stores/redis/client.ts';
+import { firstConnection, type Client } from '../../../src/stores/redis/client/client.ts';
 import { callOf } from '../../../src/stores/redis/command.ts';
 import { createRedisKeys } from '../../../src/stores/redis/keys.ts';
 import { createRedisLedger } from '../../../src/stores/redis/ledger.ts';

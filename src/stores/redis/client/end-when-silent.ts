@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
-import { Countdown } from '../../waiting/countdown.ts';
-import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
-import { Silence } from './failures.ts';
+import { Countdown } from '../../../waiting/countdown.ts';
+import { whenAllIsRead } from '../../../waiting/when-all-is-read.ts';
+import { Silence } from '../failures.ts';
 
 /**
  * Makes a client of ioredis 6.0.0 end a connection on which an answer is owed for `socketTimeout`, but read what has come before. Its

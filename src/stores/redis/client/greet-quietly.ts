@@ -1,6 +1,6 @@
 import type { Redis, RedisOptions } from 'ioredis';
+import { connectionClosed } from '../failures.ts';
 import { endWhenSilent } from './end-when-silent.ts';
-import { connectionClosed } from './failures.ts';
 
 /** The answers to a password where Redis has none, or does not know users yet. ioredis goes on without it. */
 const needlessPassword =

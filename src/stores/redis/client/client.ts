@@ -1,9 +1,9 @@
 import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
 import type { DNSLookupFunction } from 'ioredis/built/cluster/ClusterOptions.js';
-import type { Address, RedisAddress, RedisServers } from '../../config/config.ts';
-import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
+import type { Address, RedisAddress, RedisServers } from '../../../config/config.ts';
+import { whenAllIsRead } from '../../../waiting/when-all-is-read.ts';
+import { commandOf, isReadOnly } from '../failures.ts';
 import type { Trust } from './authorities.ts';
-import { commandOf, isReadOnly } from './failures.ts';
 import { followMaster } from './follow-master.ts';
 import { greetQuietly } from './greet-quietly.ts';
 import { tendNodes } from './tend-nodes.ts';

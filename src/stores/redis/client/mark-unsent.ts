@@ -1,5 +1,5 @@
 import type { Cluster } from 'ioredis';
-import { connectionClosed, NeverSent } from './failures.ts';
+import { connectionClosed, NeverSent } from '../failures.ts';
 
 /**
  * Makes a call that found its node away fail as one that was never sent. ioredis 6.0.0 fails it like those that were lost with their
