@@ -4,12 +4,11 @@
  * Rules that both stores keep, and that one test suite checks in both:
  * - A draw takes the same number of units from every counter it names, or nothing from any.
  * - `used` never exceeds `limit` through a draw, and never falls below zero.
- * - Every step carries an id, unique for its key and holder, that ends in `.` and a number; the numbers of a holder go up. A step
- *   that is repeated with the same id answers what it answered first and changes nothing, so a step whose answer was lost can be
- *   repeated or cancelled. A draw that took nothing is not remembered: repeated, it is judged again. Steps are remembered for ten
- *   minutes (SQLite), or for an hour unless sixteen others of the same key and holder follow, and then for ten seconds at least
- *   (Redis). A draw or a return of units that arrives in Redis even later, as from a stalled connection, is not taken. SQLite
- *   takes no step late.
+ * - Every step carries an id, unique for its key and holder, that ends in `.` and a number; the numbers of a holder go up.
+ * - A step that is repeated with the same id answers what it answered first and changes nothing, so one whose answer was lost can be
+ *   repeated or cancelled. A draw that took nothing is not remembered: repeated, it is judged again.
+ * - SQLite remembers steps for ten minutes. Redis does for an hour, or for ten seconds at least where sixteen others of the same key
+ *   and holder follow; a draw or a return of units that arrives there even later, as from a stalled connection, is not taken.
  * - Counters are named by key id and quota name. A limit is an argument, never stored: editing it keeps the usage.
  * - The store's clock decides which period is current. A step for a period that is not is answered `not_current`.
  * - A call answers within the store's deadline or rejects with `StoreUnavailable`.
