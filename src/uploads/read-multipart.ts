@@ -87,7 +87,7 @@ export class MultipartReader {
   #readAfterDelimiter(bytes: Buffer): Buffer {
     if (bytes.length < 2) return this.#hold(bytes);
     const isEnd = bytes[0] === DASH && bytes[1] === DASH;
-    if (!isEnd && !startsWith(bytes, crlf)) throw ambiguous('a delimiter is followed by other characters');
+    if (!isEnd && !startsWith(bytes, crlf)) throw ambiguous('a line with the boundary does not end in CR LF');
     this.#state = isEnd ? 'closed' : 'headers';
     return bytes.subarray(2);
   }

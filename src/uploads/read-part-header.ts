@@ -26,7 +26,7 @@ export function readPartHeader(block: Buffer): PartHeader {
   let spelling = '';
   for (const line of block.toString('utf8').split('\r\n')) {
     const match = headerLine.exec(line);
-    if (!match) throw ambiguous('a part header line is malformed');
+    if (!match) throw ambiguous('a part header is not written as Name: value');
     const [, name = '', value = ''] = match;
     const key = known.get(name);
     if (key === undefined)
@@ -56,7 +56,7 @@ export function readDeclaredType(value: string | undefined): Pick<PartHeader, 't
   if (value === undefined) return { type: undefined, charset: undefined };
   const match = contentType.exec(value);
   const type = match?.[1]?.toLowerCase();
-  if (type === undefined) throw ambiguous('a content type is malformed');
+  if (type === undefined) throw ambiguous('a content type is not written as type/subtype; name=value');
   // Rack 2 looks for `filename=` in all headers of a part, and the last one counts.
   if (nameParameter.test(value)) throw ambiguous('a content type holds a name');
   const charsets = [...value.matchAll(/; ?charset=("?)([^";]*)\1/gi)].map((found) =>

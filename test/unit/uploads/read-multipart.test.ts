@@ -298,9 +298,15 @@ describe('the canonical reader refuses what two parsers could read differently',
     assert.throws(() => reader.write(Buffer.alloc(100, 'x')), isAmbiguous);
   });
 
-  it('says how names are written', () => {
+  it('says how it has to be written', () => {
     const written = /not written as form-data; name="a"; filename="b"$/;
     assert.throws(() => read(Buffer.from(withFileName('a\\".wav'))), { publicMessage: written });
+    const brokenLine = `--B\n${head}\n\n1\n--B--\n`;
+    assert.throws(() => read(Buffer.from(brokenLine)), { publicMessage: /does not end in CR LF$/ });
+    const noBlank = withHeaders(head.replaceAll(': ', ':'));
+    assert.throws(() => read(Buffer.from(noBlank)), { publicMessage: /not written as Name: value$/ });
+    const noSubtype = withHeaders(`${disposition}\r\nContent-Type: audio`);
+    assert.throws(() => read(Buffer.from(noSubtype)), { publicMessage: /not written as type\/subtype/ });
     const nameless = withHeaders('Content-Disposition: form-data; name="a"\r\nContent-Type: audio/wav');
     assert.throws(() => read(Buffer.from(nameless)), { publicMessage: /but no file name$/ });
     assert.throws(() => read(Buffer.from(withFileName('a%22.wav'))), {
