@@ -360,7 +360,7 @@ test('an import that its store has left says how far it came', async (t) => {
   assert.equal(stdout, '500 lines: 250 added, 0 updated, 0 skipped, 0 refused\n');
   assert.match(
     stderr,
-    /^Run it again to go on: [^\n]+\ngatehouse: the store cannot be used: [^\n]+maxmemory/,
+    /^Run it again to go on: [^\n]+\ngatehouse: the store cannot be used: [^\n]+maxmemory/m,
   );
   assert.equal(code, 74);
 });
