@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { StoreUnavailable } from '../stores/ledger.ts';
 import type { Store } from '../stores/store.ts';
+import { describeCause } from '../telemetry/log.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 
 /** Whether this process should be sent traffic, and why not. */
@@ -38,7 +39,7 @@ export function createReadiness(store: Pick<Store, 'probe'>, upstreams: () => It
   function lookAt(upstream: Probed): Look {
     return looks.getOrInsertComputed(upstream, ({ name }) =>
       createLook(() => upstream.probe(), {
-        failed: () => `no target of upstream ${name} can be reached`,
+        failed: (error) => `no target of upstream ${name} can be reached: ${describeCause(error).message}`,
         unknown: `no target of upstream ${name} has been reached yet`,
       }),
     );

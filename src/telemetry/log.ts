@@ -77,11 +77,11 @@ export function describeCause(cause: unknown): {
   return { type: cause.name, message: messageIn(cause), code, stack };
 }
 
-/** A name with several addresses fails with an error for each, and none of its own. */
+/** A name with several addresses fails with an error for each, and none of its own; several targets fail with those of each. */
 function messageIn(cause: Error): string {
-  if (cause.message !== '' || !(cause instanceof AggregateError)) return cause.message;
+  if (!(cause instanceof AggregateError)) return cause.message;
   const errors: readonly unknown[] = cause.errors;
-  return errors.flatMap((error) => (error instanceof Error ? error.message : [])).join('; ');
+  return errors.flatMap((error) => (error instanceof Error ? messageIn(error) : [])).join('; ');
 }
 
 function levelAsWord(label: string): { level: string } {

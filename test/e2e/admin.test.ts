@@ -39,9 +39,15 @@ test('livez and readyz need no token, and a ready gateway has nothing to tell', 
   assert.deepEqual(await readyz(), { status: 200, body: { status: 'ready', reasons: [] } });
 });
 
-test('an upstream that is gone is named; the gateway is ready as long as one upstream can be reached', async () => {
+/** What is said of targets that refuse connections. */
+function unreached(name: string, ...targets: readonly string[]): string {
+  const causes = targets.map((url) => `connect ECONNREFUSED ${new URL(url).host}`);
+  return `no target of upstream ${name} can be reached: ${causes.join('; ')}`;
+}
+
+test('an upstream that is gone is named, with the reason; the gateway is ready as long as one upstream can be reached', async () => {
   await other.close();
-  const reason = 'no target of upstream other can be reached';
+  const reason = unreached('other', other.url);
   await until(async () => (await readyz()).body.reasons.length > 0);
   assert.deepEqual(await readyz(), { status: 200, body: { status: 'ready', reasons: [reason] } });
   await upstream.close();
@@ -49,7 +55,7 @@ test('an upstream that is gone is named; the gateway is ready as long as one ups
   const { body } = await readyz();
   assert.deepEqual(body, {
     status: 'not ready',
-    reasons: ['no target of upstream recognition can be reached', reason],
+    reasons: [unreached('recognition', upstream.url, 'http://127.0.0.1:1'), reason],
   });
   assert.equal((await fetch(`${gateway.adminUrl}/livez`, { headers: { connection } })).status, 200);
   await Promise.all([upstream.reopen(), other.reopen()]);

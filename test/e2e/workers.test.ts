@@ -218,7 +218,7 @@ test('a worker that is killed under load costs what it had in flight and nothing
 });
 
 test('an upstream that takes no connection keeps nobody who asks for the readiness waiting', async () => {
-  const reason = 'no target of upstream hole can be reached';
+  const reason = 'no target of upstream hole can be reached: no connection within 2000 ms';
   await untilReady((reasons) => reasons.join() === reason);
 });
 

@@ -41,7 +41,7 @@ test('what takes long keeps nobody waiting: it counts as it last turned out', as
   const failed = {
     ready: true,
     readyWithoutStore: true,
-    reasons: ['no target of upstream slow can be reached'],
+    reasons: ['no target of upstream slow can be reached: no connection'],
   };
   slow.attempts[0]?.reject(new Error('no connection'));
   await until(async () => (await readiness.check()).reasons[0] !== unknown.reasons[0]);
@@ -76,7 +76,7 @@ test('why the store does not answer is told, without its password', async (t) =>
 test('without its store a gateway is as ready as its upstreams and its drain leave it', async () => {
   const away = 'the store does not answer';
   const far = createReadiness({ probe: fails }, () => [{ name: 'far', probe: fails }]);
-  const reasons = [away, 'no target of upstream far can be reached'];
+  const reasons = [away, 'no target of upstream far can be reached: no connection'];
   assert.deepEqual(await far.check(), { ready: false, readyWithoutStore: false, reasons });
   const near = createReadiness({ probe: fails }, () => [{ name: 'near', probe: works }]);
   assert.deepEqual(await near.check(), { ready: false, readyWithoutStore: true, reasons: [away] });

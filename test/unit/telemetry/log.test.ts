@@ -72,7 +72,8 @@ test('a target of several addresses that cannot be reached is told of with each 
     code: 'ECONNREFUSED',
     stack: undefined,
   });
-  assert.equal(describeCause(new AggregateError(errors, 'nowhere')).message, 'nowhere');
+  const { message } = describeCause(new AggregateError([cause, new Error('too late')], 'nowhere'));
+  assert.equal(message, `${describeCause(cause).message}; too late`);
   assert.equal(describeCause(new Error()).message, '');
 });
 
