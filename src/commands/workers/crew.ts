@@ -169,7 +169,7 @@ export class Crew {
       worker.on('error', () => undefined); // a message to a worker that is gone; its exit says the rest
       worker.on('message', (report: Report) => {
         if (report.kind === 'awake') this.#brief(member);
-        if (report.kind === 'leaving') setTimeout(() => void this.#relieve(member), groupMs);
+        if (report.kind === 'leaving') setTimeout(() => this.#relieve(member), groupMs);
         if (report.kind === 'farewell') onFarewell(member.pid, report.counts);
         if (report.kind === 'answer') this.#hear(member, report);
         if (report.kind !== 'ready') return;
@@ -196,14 +196,20 @@ export class Crew {
     this.#questions.hear(id, answer);
   }
 
-  /** All may be asked to leave at once: each serves until another has come in its place. */
-  async #relieve(member: Member): Promise<void> {
-    if (this.#state !== 'running') return;
+  /** All may be asked to leave at once: they serve until others have come in their places. */
+  #relieve(member: Member): void {
+    if (this.#state !== 'running' || !this.#members.has(member)) return;
     member.isRelieved = true;
     if (this.#speaker === member) this.#speaker = undefined;
     this.#options.logger.info({ pid: member.pid }, 'a worker was asked to stop, another takes its place');
-    await this.#replace();
-    await member.drain();
+    void this.#replace();
+  }
+
+  #letRelievedGo(): void {
+    const members = [...this.#members];
+    const staying = members.filter(({ isReady, isRelieved }) => isReady && !isRelieved);
+    if (staying.length < this.#options.count) return;
+    for (const member of members) if (member.isRelieved) void member.drain();
   }
 
   #leave(member: Member, end: End): void {
@@ -257,6 +263,7 @@ export class Crew {
   async #add(): Promise<boolean> {
     try {
       await this.#begin();
+      this.#letRelievedGo();
       return true;
     } catch (error) {
       // The end of a process has been logged already, and another is taking its place.

@@ -287,12 +287,17 @@ test('workers that are asked to leave serve until others have come in their plac
   const speaks = third.orders.some((order) => order.kind === 'begin' && order.speaksForAll);
   assert.ok(speaks, 'the first spoke for all');
   fourth.ready();
-  await new Promise(setImmediate);
-  assert.deepEqual([first, second].map(kinds), [['begin'], ['begin', 'drain']]);
-  second.end(0);
   third.end(70);
+  t.mock.timers.runAll();
   await new Promise(setImmediate);
-  assert.deepEqual(kinds(first), ['begin', 'drain'], 'for one that does not come it waits no longer');
+  assert.deepEqual([first, second].map(kinds), [['begin'], ['begin']], 'one has not come');
+  workers[4]?.ready();
+  await new Promise(setImmediate);
+  assert.deepEqual([first, second].map(kinds), [
+    ['begin', 'drain'],
+    ['begin', 'drain'],
+  ]);
+  second.end(0);
   first.end(null, 'SIGKILL');
   t.mock.timers.runAll();
   assert.equal(workers.length, 5, 'nobody is replaced twice');
@@ -300,11 +305,40 @@ test('workers that are asked to leave serve until others have come in their plac
   assert.deepEqual(said(log), [
     'info 1 a worker was asked to stop, another takes its place',
     'info 2 a worker was asked to stop, another takes its place',
+    'error 3 a worker ended, another takes its place',
+    'info  a worker has taken the place',
     'info  a worker has taken the place',
     'info 2 a worker ended',
-    'error 3 a worker ended, another takes its place',
     'error 1 a worker ended',
   ]);
+});
+
+test('a worker that is asked to leave while others still start goes when they have come', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, workers } = makeCrew(2, (worker) => {
+    if (worker.process.pid !== 2) worker.ready();
+  });
+  const started = crew.start(beginning);
+  await new Promise(setImmediate);
+  const [first, second] = workers as [StandIn, StandIn];
+  first.emit('message', { kind: 'leaving' });
+  t.mock.timers.tick(200);
+  await new Promise(setImmediate);
+  assert.equal(workers.length, 3);
+  assert.deepEqual(kinds(first), ['begin']);
+  second.ready();
+  await started;
+  assert.deepEqual(kinds(first), ['begin', 'drain']);
+});
+
+test('a worker that is asked to leave and dies is replaced once', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { first, workers } = await startCrew(2);
+  first.emit('message', { kind: 'leaving' });
+  first.end(null, 'SIGKILL');
+  t.mock.timers.tick(200);
+  await new Promise(setImmediate);
+  assert.equal(workers.length, 3);
 });
 
 test('a worker that is asked to leave together with all is drained like all', async (t) => {
