@@ -23,10 +23,9 @@ export interface QuotaReading {
  */
 export function readQuotas(lease: Lease, time: StoreTime, mono: number): readonly QuotaReading[] {
   const { lastUsed: used, lastCounters: counters } = lease;
-  if (used === undefined) return [];
   const now = time.earliest(mono);
   return counters.map(({ name, limit, periodStart, periodEnd }, index) => {
-    const spent = Math.max(0, (used[index] ?? limit) - lease.units);
+    const spent = Math.max(0, (used?.[index] ?? limit) - lease.units);
     const warnAt = lease.plan.quotas[index]?.warnAt;
     const endless = periodEnd === endOfTime;
     return {
