@@ -41,7 +41,7 @@ const charges: readonly [string, Outcome, readonly Charge[]][] = [
   ['answered 200', ok, ['forwarded', 'answered', 'success']],
   ['upgraded with 101', answered(101), ['forwarded', 'answered', 'success']],
   ['redirected with 304', answered(304), ['forwarded', 'answered', 'success']],
-  ['answered 404', answered(404), ['forwarded', 'answered']],
+  ['answered 400', answered(400), ['forwarded', 'answered']],
   ['answered 500', answered(500), ['forwarded']],
 ];
 
@@ -198,13 +198,18 @@ test('an answer after the end of its period tells how that ended, until the stor
 test('each quota of a key warns by itself, once', async () => {
   const { quotas } = openQuotas();
   const plan = aPlan({
-    quotas: [aQuota(5, 'month', { warnAt: 60 }), aQuota(5, 'year', { warnAt: 80 }), aQuota(5, 'day')],
+    quotas: [
+      aQuota(5, 'month', { warnAt: 60 }),
+      aQuota(5, 'year', { warnAt: 80 }),
+      aQuota(5, 'week', { warnAt: 80 }),
+      aQuota(5, 'day'),
+    ],
   });
   const told: string[][] = [];
   for (let count = 0; count < 5; count += 1) {
     told.push((await grant(quotas, plan)).describe().newWarnings.map(({ name }) => name));
   }
-  assert.deepEqual(told, [[], [], ['month'], ['year'], []]);
+  assert.deepEqual(told, [[], [], ['month'], ['year', 'week'], []]);
 });
 
 test('a quota that is overrun in one go warns with the first refusal, and by how much', async () => {
@@ -419,4 +424,18 @@ test('a request whose rate could not be asked is refused, or its grant marked wh
 /** Questions about rates and quotas. */
 function asked(calls: ReadonlyMap<string, number>): number {
   return (calls.get('takeCells') ?? 0) + (calls.get('draw') ?? 0);
+}
+
+test('a fault of the program lets nobody through whom a plan lets through in an outage', async () => {
+  const { options } = createQuotaScene();
+  const quotas = new Quotas({
+    ...options,
+    ledger: { ...options.ledger, takeCells: failByABug, enter: failByABug },
+  });
+  for (const limit of [{ rate }, { concurrency: { limit: 1, shared: true } }])
+    await assert.rejects(ask(quotas, aPlan({ ...limit, onStoreFailure: 'allow' })), TypeError);
+});
+
+function failByABug(): Promise<never> {
+  return Promise.reject(new TypeError('a bug'));
 }
