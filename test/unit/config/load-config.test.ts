@@ -419,6 +419,7 @@ test('a pattern that a hostile text can slow down is a warning, one of its prope
             h: { pattern: '\\w{1,400}!', maxLength: 32768 }
             i: { pattern: '([a-z]{1,20} ?){1,3}!', maxLength: 2048 }
             j: { pattern: '([a-z]{1,20} ?){1,3}!', maxLength: 498 }
+            k: { pattern: '^${'(?:a|b|c|d)*e'.repeat(200)}$' }
           patternProperties: { '^(x*y*)*$': {} }
           additionalProperties: { propertyNames: { maxLength: 16 }, patternProperties: { '^(x*y*)*$': {} } }
 `;
@@ -435,6 +436,7 @@ test('a pattern that a hostile text can slow down is a warning, one of its prope
     String.raw`properties.e.pattern: "^\\d+\\w+!$" can divide a text anywhere between its "\\d" and "\\w", ${hold} for seconds: let the two share no character, or set maxLength to 1000 or less`,
     String.raw`properties.g.pattern: "\\w{1,400}@" counts its "\\w" again from each character, ${hold}: begin it with "^" or lower the counts, or set maxLength to 1000 or less`,
     `properties.i.pattern: "([a-z]{1,20} ?){1,3}!" counts its "[a-z]" again from each character, ${hold}: begin it with "^" or lower the counts, or set maxLength to 498 or less`,
+    'properties.k.pattern: "^(?:a|b|c|d)*e(?:a|b|c|d)*e(?:a|b|c|d)*e…" is too large to tell whether a hostile text can make it hold up every request: make it smaller, or set maxLength to 16 or less',
     `patternProperties["…"]: "^(x*y*)*$" ${doubling('x')}, or set propertyNames: { maxLength: 16 }`,
   ]);
 });
