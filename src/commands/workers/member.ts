@@ -25,6 +25,7 @@ export class Member {
   /** Rounds since it last answered anything, or began to start. */
   #silentRounds = 0;
   #isGivenUp = false;
+  #drained: Promise<void> | undefined;
   /** Another has been started in its place. */
   isRelieved = false;
 
@@ -95,7 +96,12 @@ export class Member {
    * Lets it finish what it has in flight, and resolves when it has ended. One without a configuration serves nothing and is
    * killed. One that is still starting may already accept connections: it begins to drain when it is ready.
    */
-  async drain(): Promise<void> {
+  drain(): Promise<void> {
+    this.#drained ??= this.#drain();
+    return this.#drained;
+  }
+
+  async #drain(): Promise<void> {
     const closed = new Promise((resolve) => this.#worker.process.once('close', resolve));
     if (this.#beganWith === undefined) this.kill();
     else this.send({ kind: 'drain' });

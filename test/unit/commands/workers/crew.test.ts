@@ -331,6 +331,20 @@ test('a worker that is asked to leave while others still start goes when they ha
   assert.deepEqual(kinds(first), ['begin', 'drain']);
 });
 
+test('a worker that still drains is not told again when others leave too', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { first, second } = await startCrew(2);
+  for (const worker of [first, second]) {
+    worker.emit('message', { kind: 'leaving' });
+    t.mock.timers.tick(200);
+    await new Promise(setImmediate);
+  }
+  assert.deepEqual([first, second].map(kinds), [
+    ['begin', 'drain'],
+    ['begin', 'drain'],
+  ]);
+});
+
 test('a worker that is asked to leave and dies is replaced once', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { first, workers } = await startCrew(2);
