@@ -94,6 +94,7 @@ test('a place that has expired belongs to nobody, and goes when another is taken
   assert.equal(await ledger.enter({ ...order, placeId: 'c', limit: 2 }), 'entered');
   assert.equal(await number(redis.say('ZCARD', names.places())), 2);
   await ledger.stay({ ...order, placeId: 'b', expiresInMs: 1000 });
+  await ledger.enter({ ...order, placeId: 'd', limit: 3, expiresInMs: 1000 });
   assert.ok((await number(redis.say('PTTL', names.places()))) > 10_000, 'the other place lives on');
 });
 
