@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type Socket } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
@@ -19,6 +19,7 @@ import { systemClock, type Clock } from '../../src/waiting/clock.ts';
 import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
 import { makeCertificate } from '../helpers/certificates.ts';
 import { writeTemporary } from '../helpers/config-file.ts';
+import { greet, startFake } from '../helpers/fake-redis.ts';
 import { hearChanges } from '../helpers/hear-changes.ts';
 import { holdUp } from '../helpers/hold-up.ts';
 import { aPlan, aQuota } from '../helpers/lease-scene.ts';
@@ -1066,22 +1067,4 @@ async function startLoneNode(t: TestContext, onSilence: () => void): Promise<num
 
 function sendNothing(): never {
   throw new TypeError('no such thing');
-}
-
-function greet(command: string, socket: Socket): void {
-  const greetings: Readonly<Record<string, string>> = { info: '$0\r\n\r\n', ping: '+PONG\r\n' };
-  socket.write(greetings[command] ?? '+OK\r\n');
-}
-
-async function startFake(t: TestContext, answer: (command: string, socket: Socket) => void): Promise<number> {
-  const server = createServer((socket) => {
-    socket.on('error', () => socket.destroy());
-    socket.on('data', (chunk) => {
-      for (const [, command = ''] of chunk.toString().matchAll(/\*\d+\r\n\$\d+\r\n(\w+)/g)) {
-        answer(command.toLowerCase(), socket);
-      }
-    });
-    t.after(() => socket.destroy());
-  });
-  return listen(t, server);
 }

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { commandHere } from '../../helpers/command-here.ts';
 import { writeTemporary } from '../../helpers/config-file.ts';
+import { greet, startFake } from '../../helpers/fake-redis.ts';
 import { listen } from '../../helpers/listen.ts';
 import { durable, startRedisServer } from '../../helpers/redis-server.ts';
 import { runCli } from '../../helpers/run-cli.ts';
@@ -68,6 +69,17 @@ test('a command does not wait for a Redis that does not accept its password', as
   );
   assert.equal(code, 74);
   assert.ok(performance.now() - startedAt < 9000);
+});
+
+test('of what may have been done all the same only those are told who would have changed something', async (t) => {
+  const keys = deskOf(t, `redis://127.0.0.1:${await startFake(t, greet)}`);
+  const unknown = 'gatehouse: the store cannot be used: Redis answered with something that is not known';
+  assert.equal((await keys(['list'])).stderr, `${unknown}\n`);
+  const created = await keys(['create', '--plan', 'p']);
+  assert.equal(
+    created.stderr,
+    `${unknown} (it may have been done all the same, look before you repeat it)\n`,
+  );
 });
 
 /** Runs `keys` with a store. */
