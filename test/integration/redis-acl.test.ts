@@ -115,6 +115,7 @@ for (const command of ['hset', 'hdel', 'hlen', 'pexpire', 'pexpireat', 'pttl', '
 
 const unfits = [
   { lacks: 'scripts', rules: ['-@scripting'], says: /does not permit our user the command evalsha/ },
+  { lacks: 'the time', rules: ['-time'], says: /does not permit our user (?:a|the) command/ },
   { lacks: 'writing', rules: ['-@write'], says: /does not permit our user (?:a|the) command/ },
   { lacks: 'our names', rules: ['resetkeys', '~other:*'], says: /does not permit our user the names/ },
 ];
