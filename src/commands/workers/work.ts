@@ -125,7 +125,7 @@ function seeToOrders(worker: Worker, gateway: Gateway, log: Log): (order: Order)
   };
 }
 
-/** That this worker stops is for the leading process to put into words: the gateway may go on. */
+/** The leading process leaves out a worker that stops: the gateway may go on. */
 function sayIfStopping(state: ReadinessReport): ReadinessReport | 'stopping' {
   return state === stoppingReport ? 'stopping' : state;
 }
