@@ -8,7 +8,7 @@ import { peerOf } from '../wire/client-address.ts';
 import { AdminProblem } from './problem.ts';
 
 /** Decides who gets past the probes. */
-export interface Guard {
+interface Guard {
   /** Throws unless the request was meant for this listener. */
   checkHost(req: IncomingMessage): void;
   /** The token that the request shows; undefined where none is required. Throws when it shows no valid one. */

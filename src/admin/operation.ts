@@ -53,7 +53,7 @@ export function isBodyRequired(body: BodyRule): boolean {
   return body.kind !== 'none' && (body.kind !== 'values' || body.required.length > 0);
 }
 
-export interface AnswerRule {
+interface AnswerRule {
   readonly status: 200 | 201;
   readonly description: string;
   /** A name under `components.schemas`. */

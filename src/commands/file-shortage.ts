@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 const othersMax = 200;
 
 /** How many files the system lets a process have open, and how many it may come to need. */
-export interface FileShortage {
+interface FileShortage {
   readonly filesMax: number;
   readonly needed: number;
 }

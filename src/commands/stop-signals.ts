@@ -2,7 +2,7 @@ import { closeSync, constants, openSync } from 'node:fs';
 import { codeOf } from '../content/error-code.ts';
 import { endedBy } from './exit-codes.ts';
 
-export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
+type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
 /** npm forwards what the terminal has already sent to every process. */
 const echoMs = 500;

@@ -45,7 +45,7 @@ export interface Address {
 
 export type StoreAddress = SqliteAddress | RedisAddress;
 
-export interface SqliteAddress {
+interface SqliteAddress {
   readonly kind: 'sqlite';
   readonly path: string;
 }

@@ -5,7 +5,7 @@ export type Segment =
   | { readonly kind: 'rest' };
 
 /** How two paths relate: no request fits both, one is always the more exact, they are the same, or neither wins. */
-export type Relation = 'apart' | 'ordered' | 'same' | 'ambiguous';
+type Relation = 'apart' | 'ordered' | 'same' | 'ambiguous';
 
 const literal = /^[A-Za-z0-9!$&'()+,=:@\-._~]+$/;
 const variable = /^:[A-Za-z_][A-Za-z0-9_]*$/;

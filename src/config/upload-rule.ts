@@ -39,7 +39,7 @@ export interface FileRule {
 }
 
 /** The text fields of a form, taken together. */
-export interface FieldsRule {
+interface FieldsRule {
   readonly countMax: number;
   /** Bytes of one value. */
   readonly sizeMax: number;
@@ -52,7 +52,7 @@ export interface FieldsRule {
 }
 
 /** `whole`: the upstream sees nothing until all of it passes. `stream`: it is forwarded while it is checked. */
-export type ForwardWay = 'whole' | 'stream';
+type ForwardWay = 'whole' | 'stream';
 
 /** MIME types such as `audio/wav` or `audio/*`; undefined takes a file of any type. */
 export type AllowedTypes = readonly string[] | undefined;

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type * as MimeTypes from 'mime-types';
 
 /** One name for a type that goes by several: lower case, aliases resolved, parameters kept out by the caller. */
-export function canonicalType(type: string): string {
+function canonicalType(type: string): string {
   const lower = type.toLowerCase();
   return aliases.get(lower) ?? aliases.get(lower.replace('/x-', '/')) ?? lower;
 }

@@ -19,7 +19,7 @@ export interface Act extends By {
 }
 
 /** What becomes of a key, the very same record for no change; and what was made that the record does not hold. */
-export type Edit<Made> = (record: KeyRecord) => { readonly record: KeyRecord; readonly made: Made };
+type Edit<Made> = (record: KeyRecord) => { readonly record: KeyRecord; readonly made: Made };
 
 /**
  * When somebody else changes the key meanwhile, and no version was asked for, the change is retried this often, so that nobody

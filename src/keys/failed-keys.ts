@@ -8,7 +8,7 @@ export interface FailedKeys {
   count(client: string): { readonly retryInSeconds: number } | undefined;
 }
 
-export interface FailedKeysOptions {
+interface FailedKeysOptions {
   /** How many a network may have in an interval before it is told to slow down. */
   readonly failuresMax: number;
   readonly perMs: number;

@@ -3,7 +3,7 @@ import type { FoundKey } from './found-key.ts';
 import { KeptKeys, type KeptKey } from './kept-keys.ts';
 
 /** What the store said about a digest. */
-export interface CachedKey {
+interface CachedKey {
   readonly found: FoundKey | undefined;
   readonly readAt: number;
   /** False once something may have changed: then it serves only while the store is away. */
@@ -17,7 +17,7 @@ export interface Reading {
 }
 
 /** What the store said lately, by digest, in bounded memory. */
-export interface KeyCache {
+interface KeyCache {
   get(digest: string): CachedKey | undefined;
   /** Keeps an answer, unless its key has changed since it was asked for. What has been doubted since then is kept in doubt. */
   keep(digest: string, found: FoundKey | undefined, reading: Reading): void;

@@ -1,5 +1,5 @@
 /** Why something that was asked about a key was not done. */
-export type KeyProblemCode =
+type KeyProblemCode =
   | 'not_found'
   | 'conflict'
   | 'invalid'

@@ -13,7 +13,7 @@ export interface KeyFinder {
 }
 
 /** What the store said lately, whatever configuration asks for it. */
-export interface Keyring {
+interface Keyring {
   under(rules: KeyringRules): KeyFinder;
   close(): void;
 }
@@ -28,7 +28,7 @@ export interface KeyringRules {
   readonly graceOnOutageMs: number;
 }
 
-export interface KeyringOptions {
+interface KeyringOptions {
   readonly store: Pick<KeyStore, 'findKey' | 'watch'>;
   /** Monotonic milliseconds: nothing is believed for longer because the wall clock was set back. */
   readonly mono: () => number;

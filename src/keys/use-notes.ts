@@ -4,7 +4,7 @@ import { within } from '../waiting/patience.ts';
 import type { FoundKey } from './found-key.ts';
 
 /** Gathers when secrets were used and writes it out of band, so that no request waits for it. */
-export interface UseNotes {
+interface UseNotes {
   note(found: FoundKey, now: number): void;
   /** Writes what is gathered. */
   flush(): Promise<void>;

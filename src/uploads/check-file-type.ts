@@ -8,7 +8,7 @@ import { readSignature, sampleBytesMax, typesWithSignature } from './read-signat
 import { unsupported } from './upload-refusals.ts';
 
 /** What is said about a file besides its content. */
-export interface FileClaims {
+interface FileClaims {
   /** What a sentence calls the file: its field, or `The file`. */
   readonly label: string;
   /** The declared type without parameters; `application/octet-stream` claims nothing. */

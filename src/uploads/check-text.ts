@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 
 /** Watches the bytes of a file that claims to be text. */
-export interface TextCheck {
+interface TextCheck {
   /** False from the first chunk that cannot be UTF-8 text without NUL. */
   readonly write: (chunk: Buffer) => boolean;
   /** Whether all of it was text: false when it broke off inside a character. */

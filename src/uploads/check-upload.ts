@@ -12,7 +12,7 @@ import { createSecondReading } from './second-reading.ts';
 import { fileTooLarge, fileTooSmall, missing } from './upload-refusals.ts';
 
 /** The parts of a request that decide about an upload. */
-export interface UploadRequest {
+interface UploadRequest {
   readonly contentType: string | undefined;
   readonly body: AsyncIterable<Buffer>;
 }

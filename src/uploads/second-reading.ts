@@ -31,7 +31,7 @@ export async function createSecondReading(boundary: string): Promise<SecondReadi
 }
 
 /** Reads the same body with a second parser, after the first, and throws `file_ambiguous` unless it finds the same parts. */
-export class SecondReading {
+class SecondReading {
   readonly #parser: BusboyInstance;
   /** What one reading has found and the other not yet. */
   readonly #expected: PartFact[] = [];

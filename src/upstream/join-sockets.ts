@@ -7,7 +7,7 @@ import { GatheringWriter } from './gathering-writer.ts';
 import type { Joined, OpenSocket } from './open-sockets.ts';
 
 /** Two sockets that are about to be one. */
-export interface Join {
+interface Join {
   readonly client: OpenSocket;
   readonly upstream: Duplex;
   readonly idleMs: number;

@@ -10,7 +10,7 @@ import type { Switching } from './streamed/streamed-exchange.ts';
 import { createTargets, type Target, type TargetEvents } from './targets.ts';
 
 /** A request as it leaves for an upstream; its headers are complete except for `Host`. */
-export interface OutgoingRequest extends AnswerParts {
+interface OutgoingRequest extends AnswerParts {
   readonly method: string;
   /** Path and query. */
   readonly path: string;

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
 import { endOnceRead } from './end-once-read.ts';
 
-export interface JsonAnswer {
+interface JsonAnswer {
   readonly status: number;
   readonly body: string;
   /** Names and values in turn, besides those that every such answer has. */

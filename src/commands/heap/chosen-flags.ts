@@ -1,5 +1,5 @@
 /** Flags of Node and V8 that are to be set, and how somebody else's choice is recognised. */
-export interface Choice {
+interface Choice {
   readonly known: RegExp;
   readonly flags: readonly string[];
 }

@@ -14,7 +14,7 @@ import { atDesk, type CommandFlags, type TerminalDesk } from '../desk.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Terminal } from '../terminal.ts';
 
-export interface ImportFlags {
+interface ImportFlags {
   readonly plan?: string;
   readonly update?: boolean;
 }

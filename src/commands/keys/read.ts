@@ -9,7 +9,7 @@ import { exitCodes } from '../exit-codes.ts';
 import { listPages, type ListFlags } from '../list-pages.ts';
 import { printAudit, printKey, printKeys } from './print-keys.ts';
 
-export interface KeyFilters {
+interface KeyFilters {
   readonly plan?: string;
   readonly owner?: string;
   readonly name?: string;

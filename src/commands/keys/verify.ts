@@ -7,7 +7,7 @@ import { atDesk, type CommandFlags } from '../desk.ts';
 import { endedBy, exitCodes } from '../exit-codes.ts';
 import { readSecret } from '../terminal.ts';
 
-export interface VerifyFlags {
+interface VerifyFlags {
   readonly from?: string;
   readonly path?: string;
   readonly method?: string;

@@ -11,7 +11,7 @@ import { Member, tooSlow } from './member.ts';
 import { Questions } from './questions.ts';
 import type { Answers, Beginning, Question, Report, Ready } from './worker-messages.ts';
 
-export interface CrewOptions {
+interface CrewOptions {
   readonly count: number;
   readonly logger: Logger;
   readonly fork: () => Worker;

@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path';
 import { readText, UnusableText } from '../read-text.ts';
 
 /** What became of a text, or what is wrong with the `${…}` in it. The problem names variables and files, never their contents. */
-export type Expansion =
+type Expansion =
   | { readonly text: string; /** Whether any of it came from outside the YAML. */ readonly expanded: boolean }
   | { readonly problem: string };
 

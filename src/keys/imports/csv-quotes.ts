@@ -1,5 +1,5 @@
 /** Follows the quotes of one record of CSV (RFC 4180), however it is cut into pieces. */
-export interface Quotes {
+interface Quotes {
   take(piece: string): void;
   /**
    * Whether what was taken ends within a quoted cell, or holds one that goes on after its last quote: where such a record ends

@@ -1,5 +1,5 @@
 /** What the head of a request is made of, except for the headers about its connection. */
-export interface RequestHeadParts {
+interface RequestHeadParts {
   readonly method: string;
   /** Path and query, as they were matched. */
   readonly path: string;

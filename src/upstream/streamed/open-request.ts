@@ -8,7 +8,7 @@ import { http } from '../../wire/http.ts';
 import { answerHeadersMax } from '../read-answer-head.ts';
 
 /** A request to one target, complete but for its body. */
-export interface OpenRequest {
+interface OpenRequest {
   readonly method: string;
   /** Path and query, as they were matched. */
   readonly path: string;
