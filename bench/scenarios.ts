@@ -68,6 +68,7 @@ const gateways = [
 const peers = ['nginx + lua + redis', 'fastify', 'express'];
 const passthroughs = ['direct', 'nginx', 'haproxy', 'node + undici', 'http-proxy'];
 const first = ['gatehouse', 'gatehouse no quota'];
+const storedKeys = ['gatehouse stored keys', 'gatehouse sqlite stored keys'];
 
 const full = (connections: number, ...requests: readonly Request[]): Load => ({ connections, requests });
 
@@ -149,20 +150,20 @@ export const scenarios: readonly Scenario[] = [
     name: 'keys-1000',
     title: '1,000 keys called at random, 64 connections',
     load: { ...full(64, name), keysAtRandom: 1000 },
-    subjects: [...peers, 'gatehouse stored keys', 'gatehouse sqlite stored keys'],
+    subjects: [...peers, ...storedKeys],
   },
   {
     name: 'keys-known',
     title: '1,000,000 keys, 1,000 of them called at random, 64 connections',
     keysKnown: 1_000_000,
     load: { ...full(64, name), keysAtRandom: 1000 },
-    subjects: [...peers, 'gatehouse stored keys', 'gatehouse sqlite stored keys'],
+    subjects: [...peers, ...storedKeys],
   },
   {
     name: 'keys-1000000',
     title: '1,000,000 keys called at random, 64 connections',
     load: { ...full(64, name), keysAtRandom: 1_000_000 },
-    subjects: [...peers, 'gatehouse stored keys', 'gatehouse sqlite stored keys'],
+    subjects: [...peers, ...storedKeys],
   },
   {
     name: 'workers',
