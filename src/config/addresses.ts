@@ -69,6 +69,10 @@ export function isNetwork(text: string): boolean {
   return Number(prefix) <= bits.length && !bits.includes('1', Number(prefix));
 }
 
+/** What is said of any other text. */
+export const notNetwork =
+  'is not a network, write an address, or a block by its first address such as 10.0.0.0/8';
+
 function bitsOf(address: string): string {
   const [groups, width] = isIPv6(address)
     ? [groupsOf(address).map((group) => `0x${group}`), 16]

@@ -1,13 +1,14 @@
 import { isFieldName } from '../content/form-names.ts';
-import { isNetwork, parseAddress } from './addresses.ts';
+import { isNetwork, notNetwork, parseAddress } from './addresses.ts';
 import { headerNameFault } from './header-name.ts';
-import { instantPattern, parseInstant } from './instants.ts';
+import { instantPattern, notInstant, parseInstant } from './instants.ts';
 import { namePattern } from './name-pattern.ts';
 import { parseStoreAddress, StoreAddressError } from './parse-store-address.ts';
 import { anchorPattern, isTimeZone, parseAnchor, percentPattern, timePattern } from './period-words.ts';
 import { quotaNameFault, quotaNamePattern } from './quota-names.ts';
 import { basePathFault, pathFault } from './route-path.ts';
 import { durationMsMax, durationPattern, parseDuration, parseSize, sizePattern } from './units.ts';
+import { notVisible } from './weak-secret.ts';
 
 interface Format {
   /** What is wrong with the text, to be read after the text itself; undefined when nothing is. It never repeats the text. */
@@ -28,11 +29,8 @@ export const formats = {
   'duration-or-zero': { fault: (text) => durationFault(text, 0), pattern: durationPattern },
   size: { fault: sizeFault, pattern: sizePattern },
   address: readable(parseAddress, 'is not an address, write 0.0.0.0:8080, "[::]:8080" or 8080'),
-  network: fitting(
-    isNetwork,
-    'is not a network, write an address, or a block by its first address such as 10.0.0.0/8',
-  ),
-  instant: readable(parseInstant, 'is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z', instantPattern),
+  network: fitting(isNetwork, notNetwork),
+  instant: readable(parseInstant, notInstant, instantPattern),
   store: { fault: storeFault, pattern: '^[A-Za-z]+(\\+[A-Za-z]+)?:' },
   'quota-name': { fault: quotaNameFault, pattern: quotaNamePattern },
   timezone: fitting(isTimeZone, 'is not a time zone, write UTC or an IANA name such as Europe/Berlin'),
@@ -59,10 +57,7 @@ export const formats = {
     '^[A-Za-z]([A-Za-z0-9_]{0,30}[A-Za-z0-9])?$',
     'is not a prefix, use up to 32 letters, digits and "_", a letter first and no "_" last',
   ),
-  visible: fitting(
-    (text) => /^[\x21-\x7e]*$/.test(text),
-    'must be visible ASCII characters without spaces or line breaks',
-  ),
+  visible: fitting((text) => /^[\x21-\x7e]*$/.test(text), notVisible),
   title: fitting(
     (text) => /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text),
     'must be visible ASCII characters',

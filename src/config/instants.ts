@@ -4,6 +4,9 @@ const withZone = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2
 /** The regular expression of both forms, for editors. */
 export const instantPattern = `(${dateOnly.source})|(${withZone.source})`;
 
+/** What is said of text in neither. */
+export const notInstant = 'is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z';
+
 const firstInstant = Date.parse('0000-01-01T00:00:00Z');
 /** The last with a four-digit year in UTC, as RFC 3339 writes it. */
 export const lastInstant = Date.parse('9999-12-31T23:59:59.999Z');

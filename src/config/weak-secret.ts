@@ -1,6 +1,9 @@
 /** A shorter one can be guessed. */
 export const secretLengthMin = 16;
 
+/** What is said of a secret or token that holds anything else. */
+export const notVisible = 'must be visible ASCII characters without spaces or line breaks';
+
 /** What examples, ours and others', say in place of a secret. */
 const placeholder =
   /(?<![a-z])(?:(?:change|replace)[-_.]?(?:me|this)|please[-_.]?(?:change|replace))(?![a-z])/i;

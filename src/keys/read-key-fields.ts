@@ -1,5 +1,5 @@
-import { isNetwork } from '../config/addresses.ts';
-import { parseInstant } from '../config/instants.ts';
+import { isNetwork, notNetwork } from '../config/addresses.ts';
+import { notInstant, parseInstant } from '../config/instants.ts';
 import { isTimeZone } from '../config/period-words.ts';
 import { isPeriodUnit, periodUnits } from '../config/plan-rule.ts';
 import { quotaNameFault } from '../config/quota-names.ts';
@@ -136,13 +136,13 @@ function readScope(value: unknown, say: Say, { routes, anyScope }: ReaderRules):
 
 function readNetwork(value: unknown, say: Say): string | undefined {
   if (typeof value === 'string' && isNetwork(value)) return value;
-  return say('is not a network, write an address, or a block by its first address such as 10.0.0.0/8');
+  return say(notNetwork);
 }
 
 function readInstant(value: unknown, say: Say): number | undefined {
   const at = typeof value === 'string' ? parseInstant(value) : undefined;
   if (at !== undefined && at > 0) return at;
-  return say('is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z');
+  return say(notInstant);
 }
 
 function readLabels(

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { digestOfNothing } from '../../config/digest.ts';
-import { isHash, isVariable, weaknessOf } from '../../config/weak-secret.ts';
+import { isHash, isVariable, notVisible, weaknessOf } from '../../config/weak-secret.ts';
 import type { KeyRecord } from '../../stores/key-store.ts';
 import { completeFields, type KeyFields, type WrittenFields } from '../key-fields.ts';
 import { createKeyId } from '../key-id.ts';
@@ -118,7 +118,7 @@ function readSecret(
     return { digest: lower, start: '' };
   }
   if (typeof secret !== 'string' || !/^[\x21-\x7e]{1,1024}$/.test(secret)) {
-    throw invalidField('secret', 'must be visible ASCII characters without spaces or line breaks');
+    throw invalidField('secret', notVisible);
   }
   if (isVariable(secret)) {
     throw invalidField('secret', 'looks like a variable that was not replaced');
