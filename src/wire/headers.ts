@@ -39,6 +39,9 @@ const notNominable = new Set(['content-type', 'content-length', 'host']);
 /** What the gateway judges a body by. It reads exactly these names, so what only imitates them is not passed to an upstream. */
 const judgedBy = new Set(['content-encoding', 'content-type']);
 
+const rememberedLengthMax = 64;
+const rememberedPerLength = 16;
+
 export function fold(name: string): string {
   const lower = name.toLowerCase();
   return /[^a-z0-9-]/.test(lower) ? lower.replace(/[^a-z0-9-]/g, '-') : lower;
@@ -152,20 +155,23 @@ function connectionOf(headers: readonly string[]): string | undefined {
   return value;
 }
 
-const rememberedMax = 1000;
-const rememberedLengthMax = 64;
-
-/** Remembers answers by spelling. Spellings come from clients, so the memory is bounded, and emptied when it is full. */
+/**
+ * Remembers answers by spelling. Spellings come from clients, so the memory is bounded: of each length the oldest makes room. Looked for
+ * by length, as a name that has just been read has no hash yet, and a `Map` would work it out for each header of each request and
+ * answer: 1.5 % of the CPU of a name call.
+ */
 function remember(decide: (folded: string, name: string) => boolean): Passes {
-  const answers = new Map<string, boolean>();
+  const byLength: { readonly name: string; readonly answer: boolean }[][] = Array.from(
+    { length: rememberedLengthMax + 1 },
+    () => [],
+  );
   return function passes(name) {
-    let answer = answers.get(name);
-    if (answer === undefined) {
-      answer = decide(fold(name), name);
-      if (name.length > rememberedLengthMax) return answer;
-      if (answers.size >= rememberedMax) answers.clear();
-      answers.set(name, answer);
-    }
+    const known = byLength[name.length];
+    if (known === undefined) return decide(fold(name), name);
+    for (const each of known) if (each.name === name) return each.answer;
+    const answer = decide(fold(name), name);
+    if (known.length === rememberedPerLength) known.shift();
+    known.push({ name, answer });
     return answer;
   };
 }
