@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http';
 import express, { type Express, type Request, type Response } from 'express';
 import type { Travel } from './journey.ts';
@@ -11,6 +10,7 @@ import { breakOff } from './wire/break-off.ts';
 import type { FindOrigin } from './wire/client-address.ts';
 import { createRequestClass } from './wire/gathering-request.ts';
 import { http } from './wire/http.ts';
+import { newRequestId } from './wire/request-id.ts';
 
 interface AppParts {
   readonly travel: Travel;
@@ -112,6 +112,6 @@ const wellFormedId = /^[\w.:-]{8,128}$/;
 function requestId(req: IncomingMessage, origin: Origin, withhold: Withhold): string {
   const given = origin.trusted ? req.headers['x-request-id'] : undefined;
   if (typeof given !== 'string' || !wellFormedId.test(given) || withhold(given) !== given)
-    return randomUUID();
+    return newRequestId();
   return given;
 }

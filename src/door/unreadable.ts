@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { Refusal, type RefusalCode, type Wording } from '../refusals.ts';
 import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
@@ -6,6 +5,7 @@ import { bareAnswer } from '../wire/bare-answer.ts';
 import { breakBody } from '../wire/broken-body.ts';
 import { peerOf } from '../wire/client-address.ts';
 import { endReadably } from '../wire/linger.ts';
+import { newRequestId } from '../wire/request-id.ts';
 import type { Connections } from './connections.ts';
 
 /** What is known of a request that never became one. */
@@ -111,7 +111,7 @@ export function report(
   socket: Socket,
   { wording, onUnreadable }: UnreadableOptions,
 ): string {
-  const requestId = randomUUID();
+  const requestId = newRequestId();
   const client = peerOf(socket);
   const { status } = wording(refusal);
   onUnreadable({ requestId, client, status, refusal: refusal.code, cause: refusal.cause });
