@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Logger, pino } from 'pino';
-import { pinoHttp } from 'pino-http';
+import { pinoHttp, startTime } from 'pino-http';
 import { catalogue } from '../refusals.ts';
 import { statusOf, type Visit } from '../visit.ts';
 import { describeCause } from './log.ts';
@@ -12,7 +12,12 @@ export interface AccessLog {
   /** Writes the line of a request when it is over. */
   readonly listen: (req: IncomingMessage, res: ServerResponse) => void;
   /** What pino-http gives to each request and response that has none: for their prototypes, since all would have the same. */
-  readonly shared: { readonly log: Logger; readonly allLogs: readonly Logger[] };
+  readonly shared: {
+    readonly log: Logger;
+    readonly allLogs: readonly Logger[];
+    /** Any time will do: how long a request took is known of its visit. */
+    readonly [startTime]: number;
+  };
 }
 
 /** One line per request, made of an allow-list of fields. Header values other than the user agent are never looked at. */
@@ -27,7 +32,7 @@ export function createAccessLog(logger: Logger, withhold: Withhold): AccessLog {
     customSuccessMessage: (req) => messageOf(req.visit),
     customErrorMessage: (req) => messageOf(req.visit),
   });
-  return { listen, shared: { log, allLogs: new NoLoggers() } };
+  return { listen, shared: { log, allLogs: new NoLoggers(), [startTime]: 1 } };
 }
 
 /** pino-http keeps two lists of loggers for each request: 350 bytes more that live as long as the request does (record 32). */
