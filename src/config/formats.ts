@@ -1,6 +1,6 @@
 import { isFieldName } from '../content/form-names.ts';
+import { fold, isStripped } from '../wire/headers.ts';
 import { isNetwork, notNetwork, parseAddress } from './addresses.ts';
-import { headerNameFault } from './header-name.ts';
 import { instantPattern, notInstant, parseInstant } from './instants.ts';
 import { namePattern } from './name-pattern.ts';
 import { parseStoreAddress, StoreAddressError } from './parse-store-address.ts';
@@ -48,7 +48,7 @@ export const formats = {
     'is not a link, write a whole URL such as https://example.com/changes',
     '^https?://',
   ),
-  'header-name': { fault: (text) => headerNameFault(text) },
+  'header-name': { fault: (text) => headerNameFault(text, 'a key') },
   'cost-header': { fault: (text) => headerNameFault(text, 'a cost') },
   'base-path': { fault: basePathFault, pattern: '^/' },
   path: { fault: pathFault, pattern: '^/' },
@@ -95,6 +95,22 @@ function readable(read: (text: string) => unknown, fault: string, pattern?: stri
 function matching(pattern: string, fault: string): Format {
   const whole = new RegExp(pattern);
   return fitting((text) => whole.test(text), fault, pattern);
+}
+
+/** Headers passed on that describe a body, speak to a proxy or make a handshake. */
+const takenPrefixes = ['content-', 'proxy-', 'sec-websocket-'];
+/** `User-Agent` is in every log line. */
+const takenHeaders: ReadonlySet<string> = new Set(['cookie', 'set-cookie', 'user-agent']);
+
+/** Why the gateway's own data, such as the key, cannot travel in this header. */
+function headerNameFault(name: string, what: string): string | undefined {
+  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(name)) return 'is not a header name';
+  const folded = fold(name);
+  const isTaken =
+    isStripped(folded) ||
+    takenHeaders.has(folded) ||
+    takenPrefixes.some((prefix) => folded.startsWith(prefix));
+  return isTaken ? `is a header with a meaning of its own, ${what} cannot travel in it` : undefined;
 }
 
 /** The form reader takes no other names, so every form with one would be refused. */
