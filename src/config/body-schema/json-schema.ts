@@ -8,6 +8,7 @@ import {
   type Options,
 } from 'ajv/dist/2020.js';
 import names from 'ajv/dist/compile/names.js';
+import { Type } from 'ajv/dist/compile/util.js';
 import { isContainer } from '../../content/is-object.ts';
 import { addBodyFormats } from './body-formats.ts';
 import { areEqual, areUnique, multiplesOf } from './json-values.ts';
@@ -37,8 +38,8 @@ export function createAjv(options: {
   ajv.addKeyword('$anchor');
   for (const keyword of notesOfOpenApi) ajv.addKeyword(keyword);
   boundErrors(ajv);
-  checkWhatIsAbsent(ajv);
-  takeWhatAsksForNothing(ajv);
+  countWhatFits(ajv);
+  passWhatIsAbsent(ajv);
   missEmptyNames(ajv);
   compareAsJson(ajv);
   if (!options.meta) readDynamicReferences(ajv);
@@ -93,22 +94,27 @@ function boundErrors(ajv: Ajv2020): void {
       };
     });
   }
-  // Each item that is not what an array must contain would leave an error, 90 MB for an array of a megabyte.
-  prepareCode(ajv, 'contains', (context) => {
-    const check = context.subschema.bind(context);
-    context.subschema = (...details) => {
-      const checked = check(...details);
-      context.reset();
-      return checked;
-    };
-  });
 }
 
-/** Ajv's strict mode refuses a `contains` that asks for nothing, though what it fits is evaluated. */
-function takeWhatAsksForNothing(ajv: Ajv2020): void {
-  changeCode(ajv, 'contains', (write) => (context) => {
-    const { minContains, maxContains } = context.parentSchema;
-    if (minContains !== 0 || maxContains !== undefined) write(context);
+/**
+ * Ajv's own code takes an empty array for the one before it, leaves an error for each item that does not fit, 90 MB for an array of a
+ * megabyte, and refuses a `contains` that asks for nothing, though what it fits is evaluated.
+ */
+function countWhatFits(ajv: Ajv2020): void {
+  changeCode(ajv, 'contains', () => (context) => {
+    const { gen, data, keyword, parentSchema } = context;
+    const { minContains: min = 1, maxContains: max } = parentSchema;
+    context.setParams({ min, max });
+    const count = gen.let('count', 0);
+    const fits = gen.name('fits');
+    gen.forRange('i', 0, _`${data}.length`, (i) => {
+      context.subschema({ keyword, dataProp: i, dataPropType: Type.Num, compositeRule: true }, fits);
+      context.reset();
+      gen.if(fits, () => gen.code(_`${count}++`));
+      gen.if(max === undefined ? _`${count} >= ${min}` : _`${count} > ${max}`, () => gen.break());
+    });
+    const isEnough = _`${count} >= ${min}`;
+    context.pass(max === undefined ? isEnough : _`${isEnough} && ${count} <= ${max}`);
   });
 }
 
@@ -141,17 +147,10 @@ function lacksEmptyName({ data }: KeywordCxt): Code {
 }
 
 /**
- * In a check below a list or map, the variables of Ajv's code still hold what they held for the previous value. A keyword that
- * sets its own only where there is something to look at would get that value's answer.
+ * In a check below a list or map, the variables of Ajv's code still hold what they held for the previous value, here for an item that
+ * a shorter array lacks. It fits, and the keywords that come after the tuple are checked as well.
  */
-function checkWhatIsAbsent(ajv: Ajv2020): void {
-  // In an empty array no item is looked at, so none is what it must contain.
-  prepareCode(ajv, 'contains', (context) => {
-    if (context.parentSchema['minContains'] === 0) return;
-    const decide = context.result.bind(context);
-    context.result = (valid, ...actions) => decide(_`${context.data}.length > 0 && ${valid}`, ...actions);
-  });
-  // An item that a shorter array lacks fits, and the keywords that come after the tuple are checked as well.
+function passWhatIsAbsent(ajv: Ajv2020): void {
   prepareCode(ajv, 'prefixItems', (context) => {
     const check = context.subschema.bind(context);
     context.subschema = (details, valid) => {
