@@ -17,7 +17,7 @@ admin:
   token: token-of-the-old-way
   tokens:
     - { name: ada, token: token-of-ada-lovelace, role: write }
-    - { name: eve, hash: 'sha256:${'b'.repeat(64)}' }
+    - { name: eve, hash: 'sha256:${'B'.repeat(64)}' }
 basePath: /api
 workers: 3
 trustProxy: [10.0.0.0/8]
