@@ -12,9 +12,10 @@ export function describeErrors(
   fields: ReadonlySet<string>,
   body: unknown,
 ): string {
-  const finding = pick(errors);
-  if (finding === undefined) return 'the body is not valid';
-  const { error, rule } = finding;
+  // Ajv stops at the first error, which is the last of the list; those before it lie inside it.
+  const last = errors.at(-1);
+  if (last === undefined) return 'the body is not valid';
+  const { error, rule } = hasNoMatch(last) ? pickAlternative(last, errors.slice(0, -1)) : found(last);
   const place = placeOf(error.instancePath, fields, body);
   switch (error.keyword) {
     case 'required':
@@ -41,15 +42,9 @@ interface Finding {
   readonly rule: string;
 }
 
-/** Ajv stops at the first error, which is the last of the list; those before it lie inside it. */
-function pick(errors: readonly ErrorObject[]): Finding | undefined {
-  const last = errors.at(-1);
-  if (last === undefined) return undefined;
-  const inside = errors.slice(0, -1);
-  if (last.keyword === 'if') return pick(inside) ?? found(last);
-  const noneMatched =
-    last.keyword === 'anyOf' || (last.keyword === 'oneOf' && !last.params['passingSchemas']);
-  return noneMatched ? pickAlternative(last, inside) : found(last);
+/** Whether all alternatives failed. */
+function hasNoMatch({ keyword, params }: ErrorObject): boolean {
+  return keyword === 'anyOf' || (keyword === 'oneOf' && !params['passingSchemas']);
 }
 
 /**
@@ -154,7 +149,6 @@ const rules: Readonly<Record<string, (params: Params) => string>> = {
   anyOf: () => 'must have one of the allowed forms',
   oneOf: ({ passingSchemas }) =>
     passingSchemas ? 'must have only one of the allowed forms' : 'must have one of the allowed forms',
-  if: () => 'does not have the form that its other fields ask for',
 };
 
 function fieldName(name: unknown): string {
