@@ -4,7 +4,15 @@ import { isNetwork, notNetwork, parseAddress } from './addresses.ts';
 import { instantPattern, notInstant, parseInstant } from './instants.ts';
 import { namePattern } from './name-pattern.ts';
 import { parseStoreAddress, StoreAddressError } from './parse-store-address.ts';
-import { anchorPattern, isTimeZone, parseAnchor, percentPattern, timePattern } from './period-words.ts';
+import {
+  anchorPattern,
+  isTimeZone,
+  parseAnchor,
+  parsePercent,
+  parseTime,
+  percentPattern,
+  timePattern,
+} from './period-words.ts';
 import { quotaNameFault, quotaNamePattern } from './quota-names.ts';
 import { basePathFault, pathFault } from './route-path.ts';
 import { durationMsMax, durationPattern, parseDuration, parseSize, sizePattern } from './units.ts';
@@ -39,8 +47,8 @@ export const formats = {
     'is not the start of a period, write a weekday such as monday, a day such as 15, or a month and day such as 04-01',
     anchorPattern,
   ),
-  time: matching(timePattern, 'is not a time of the day, write "06:00"'),
-  percent: matching(percentPattern, 'is not a part of the limit, write 1% to 100%'),
+  time: readable(parseTime, 'is not a time of the day, write "06:00"', timePattern),
+  percent: readable(parsePercent, 'is not a part of the limit, write 1% to 100%', percentPattern),
   workers: matching('^auto$', 'is not a number of workers, write 1, 2, … or auto'),
   origin: { fault: originFault, pattern: '^https?://[^/?#@\\s]+/?$' },
   link: fitting(
