@@ -48,7 +48,12 @@ export function salvage(tree: unknown, broken: readonly string[]): RawConfig | u
     if (errors.length === 0) return tree as RawConfig;
     if (errors.some(({ instancePath, keyword }) => instancePath === '' && keyword !== 'required'))
       return undefined;
-    removeAll(tree, errors.filter((error) => !supply(error)).map(needing));
+    // All other mistakes are gone by now, so what is left needs something that is missing.
+    const needing = errors.filter((error) => !supply(error));
+    removeAll(
+      tree,
+      needing.map(({ instancePath }) => instancePath),
+    );
   }
   return undefined;
 }
@@ -65,17 +70,11 @@ const keysOf: Readonly<Record<string, string>> = {
   required: 'missingProperty',
 };
 
-/** What goes for a mistake that cannot be mended: the mistake itself, or what needs the option that is missing. */
-function needing(error: ShapeError): string {
-  return error.keyword === 'required' ? error.instancePath : faulty(error);
-}
-
 /** Fills in what is missing, so that what stands beside it can be checked. Says whether it did. */
-function supply({ keyword, params, data, parentSchema, instancePath }: ShapeError): boolean {
+function supply({ params, data, parentSchema, instancePath }: ShapeError): boolean {
   const option = String(params['missingProperty']);
-  if (keyword !== 'required' || !isContainer(data)) return false;
   const value = standIn(parentSchema, option, instancePath);
-  return value !== undefined && Reflect.set(data, option, value);
+  return value !== undefined && isContainer(data) && Reflect.set(data, option, value);
 }
 
 /** Nothing where a list or a mapping is missing, and a name that nothing else has where a name is. */
@@ -99,8 +98,7 @@ function errorsOf(tree: unknown): readonly ShapeError[] {
 
 /** A text may fail its format only because it holds a number: `workers` is a number or "auto". */
 function convert(tree: unknown, { parentSchema, data, instancePath }: ShapeError): boolean {
-  if (typeof data !== 'string') return false;
-  const value = scalarOf(data, [parentSchema?.['type']].flat());
+  const value = scalarOf(String(data), [parentSchema?.['type']].flat());
   const spot = spotOf(tree, instancePath);
   if (value === undefined || spot === undefined) return false;
   return Reflect.set(spot.holder, spot.key, value);

@@ -11,7 +11,8 @@ export function explain(error: ShapeError, hidden: boolean): string | undefined 
   // The name itself is judged by `propertyNames`, which brings its own error for the mapping.
   if (error.propertyName !== undefined) return undefined;
   // That half a number is none is said by `type`.
-  if (isRange(error) && !Number.isInteger(error.data)) return undefined;
+  if ((error.keyword === 'minimum' || error.keyword === 'maximum') && !Number.isInteger(error.data))
+    return undefined;
   // Where there is a choice, `enum` has the words to choose from; quotes would make none of them right.
   if (error.keyword === 'type' && part(error)['enum'] !== undefined) return undefined;
   if (error.keyword === 'required' && isToldAsUnknown(error)) return undefined;
@@ -19,12 +20,9 @@ export function explain(error: ShapeError, hidden: boolean): string | undefined 
   return sentences[error.keyword]?.(error, subject) ?? `${subject} is not valid here`;
 }
 
-function isRange({ keyword }: ShapeError): boolean {
-  return keyword === 'minimum' || keyword === 'maximum';
-}
-
-function isToldAsUnknown({ params, data, parentSchema }: ShapeError): boolean {
-  return isObject(data) && isMisspelt(String(params['missingProperty']), data, optionsOf(parentSchema));
+function isToldAsUnknown(error: ShapeError): boolean {
+  const { params, data } = error;
+  return isObject(data) && isMisspelt(String(params['missingProperty']), data, optionsOf(error));
 }
 
 /** What a sentence calls a value that it must not show. */
@@ -35,8 +33,8 @@ type Sentence = (error: ShapeError, subject: string) => string;
 const sentences: Readonly<Record<string, Sentence>> = {
   type: typeSentence,
   format: (error, subject) => `${subject} ${fault(error, String(error.data)) ?? 'is not valid'}`,
-  additionalProperties: ({ params, parentSchema }) =>
-    unknownSentence(String(params['additionalProperty']), optionsOf(parentSchema)),
+  additionalProperties: (error) =>
+    unknownSentence(String(error.params['additionalProperty']), optionsOf(error)),
   required: () => 'is missing',
   enum: ({ params, data }, subject) => choiceSentence(data, texts(params['allowedValues']), subject),
   propertyNames: nameSentence,
@@ -126,17 +124,16 @@ function advice(error: ShapeError): string | undefined {
   return /(?<=, )write .*/.exec(fault(error, '') ?? '')?.[0];
 }
 
-function types({ parentSchema }: ShapeError): readonly string[] {
-  const type: unknown = parentSchema?.['type'];
-  return typeof type === 'string' ? [type] : texts(type);
+function types(error: ShapeError): readonly string[] {
+  return texts([part(error)['type']].flat());
 }
 
 function part({ parentSchema }: ShapeError): Readonly<Record<string, unknown>> {
-  return isObject(parentSchema) ? parentSchema : {};
+  return parentSchema ?? {};
 }
 
-function optionsOf(parent: unknown): readonly string[] {
-  return isObject(parent) && isObject(parent['properties']) ? Object.keys(parent['properties']) : [];
+function optionsOf(error: ShapeError): readonly string[] {
+  return Object.keys(part(error)['properties'] ?? {});
 }
 
 function texts(value: unknown): readonly string[] {
