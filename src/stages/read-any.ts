@@ -22,15 +22,16 @@ export async function readAny(arriving: ArrivingBody, order: AnyOrder): Promise<
   const { contentLength, sizeMax, memory } = order;
   const chunks = bounded(arriving.chunks, sizeMax);
   if (contentLength !== undefined && contentLength > bufferedBytesMax) {
-    return await streamOnce({ arriving, beginning: undefined, chunks }, contentLength);
+    return await streamOnce({ arriving, chunks, giveBack: () => {} }, contentLength);
   }
   const collected = new CollectedBytes(sizeMax);
   try {
     for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) {
       const chunk = next.value;
       if (collected.length + chunk.length > bufferedBytesMax) {
-        const beginning = new Beginning(collected.take(), chunk, memory);
-        return await streamOnce({ arriving, beginning, chunks: joined(beginning, chunks) }, undefined);
+        const { bytes, release } = inMemory(collected.take(), memory);
+        const all = joined([bytes, chunk], chunks, release);
+        return await streamOnce({ arriving, chunks: all, giveBack: release }, undefined);
       }
       if (!memory.take(chunk.length)) throw noBodyMemory();
       collected.takeOver(chunk);
@@ -46,10 +47,10 @@ export async function readAny(arriving: ArrivingBody, order: AnyOrder): Promise<
 /** A body that is still arriving. */
 interface Streaming {
   readonly arriving: ArrivingBody;
-  /** What was collected of it before it proved too large for that, if anything was. */
-  readonly beginning: Beginning | undefined;
-  /** All of it, the beginning included. */
+  /** All of it, what was collected of it included. */
   readonly chunks: AsyncGenerator<Buffer, void>;
+  /** Gives back the memory of what was collected. */
+  readonly giveBack: () => void;
 }
 
 /**
@@ -57,7 +58,7 @@ interface Streaming {
  * upstream may take for idle.
  */
 async function streamOnce(
-  { arriving, beginning, chunks }: Streaming,
+  { arriving, chunks, giveBack }: Streaming,
   length: number | undefined,
 ): Promise<Body> {
   const read = await waitForFirst(chunks);
@@ -66,7 +67,7 @@ async function streamOnce(
     length,
     read: () => lettingGo(read()),
     release: async () => {
-      beginning?.release();
+      giveBack();
       arriving.stop();
       await chunks.return();
     },
@@ -83,38 +84,17 @@ async function* bounded(chunks: AsyncIterable<Buffer>, sizeMax: number): AsyncGe
 }
 
 /**
- * What came of a body before it proved too large to be buffered: what was collected, which counts as held until the next part is
- * asked for, and the chunk that was too much, which never counts.
+ * What was collected of a body before it proved too large for that, which counts as held until the next chunk is asked for, the chunk
+ * that was too much, and the rest. Holds only the chunk being asked for.
  */
-class Beginning {
-  readonly #parts: Buffer[];
-  readonly #memory: BodyMemory;
-  #counted: number;
-
-  constructor(collected: Buffer, last: Buffer, memory: BodyMemory) {
-    this.#parts = [collected, last];
-    this.#memory = memory;
-    this.#counted = collected.length;
-  }
-
-  next(): Buffer | undefined {
-    const part = this.#parts.shift();
-    if (this.#parts.length === 0) this.release();
-    return part;
-  }
-
-  release(): void {
-    this.#memory.giveBack(this.#counted);
-    this.#counted = 0;
-    this.#parts.length = 0;
-  }
-}
-
-/** Holds only the chunk being asked for; as parameters, all would stay in memory until the body had passed. */
 async function* joined(
-  beginning: Beginning,
+  beginning: Buffer[],
   rest: AsyncGenerator<Buffer, void>,
+  giveBack: () => void,
 ): AsyncGenerator<Buffer, void> {
-  for (let part = beginning.next(); part !== undefined; part = beginning.next()) yield part;
+  for (let chunk = beginning.shift(); chunk !== undefined; chunk = beginning.shift()) {
+    if (beginning.length === 0) giveBack();
+    yield chunk;
+  }
   yield* rest;
 }
