@@ -548,11 +548,6 @@ routes:
     says: ['3:10: admin.listen: is not a loopback address, so admin.token or admin.tokens is needed'],
   },
   {
-    name: 'a short token',
-    text: `${least}admin: { token: letmein }\n`,
-    says: ['3:10: admin.token: is shorter than 16 characters and can be guessed'],
-  },
-  {
     name: 'tokens of operators that are short, double, unnamed or none at all',
     text: `${least}admin:
   token: token-of-the-old-way
@@ -607,11 +602,6 @@ routes:
     says: ['3:1: listen: is the address of admin.listen too, they must differ'],
   },
   // keys
-  {
-    name: 'a key without a secret',
-    text: keys('{ id: a, plan: free }'),
-    says: ['5:5: keys[0]: needs a secret or a hash'],
-  },
   {
     name: 'keys and a token without a secret, which is not the same one',
     text: `${keys('{ id: a, plan: free }', '{ id: b, plan: free }')}admin: { tokens: [{ name: ada, role: read }] }\n`,
@@ -711,13 +701,6 @@ routes:
     says: ['5:56: keys[0].expires: "2026-02-30" is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z'],
   },
   {
-    name: 'a date that is beyond the year 9999 in UTC',
-    text: keys('{ id: a, plan: free, secret: aaaaaaaaaaaaaaaaaaaa, expires: "9999-12-31T23:59:59-00:01" }'),
-    says: [
-      '5:56: keys[0].expires: "9999-12-31T23:59:59-00:01" is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z',
-    ],
-  },
-  {
     name: 'a body of which nothing is said, beside one that needs its files',
     text: routes(
       '{ path: /v1/x, methods: [POST], body: { json: } }',
@@ -746,11 +729,6 @@ routes:
       '5:5: keys[0]: needs a secret or a hash',
       '5:29: keys[0]["secret…"]: unknown option, a space is missing after the colon',
     ],
-  },
-  {
-    name: 'a token without a space before it',
-    text: `${least}admin: { listen: "127.0.0.1:9690", token:admin-token-0123456789 }\n`,
-    says: ['3:36: admin["token…"]: unknown option, a space is missing after the colon'],
   },
   {
     name: 'an option without a space before its value, in a block',
@@ -861,11 +839,6 @@ routes:
     text: 'upstreams: { a: { targets: [] } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\n',
     says: ['1:19: upstreams.a.targets: is an empty list, at least one is needed'],
   },
-  {
-    name: 'authorities that are none',
-    text: 'upstreams: { a: { targets: ["https://h"], ca: nonsense } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\n',
-    says: ['1:43: upstreams.a.ca: is not PEM certificates (-----BEGIN CERTIFICATE-----)'],
-  },
   ...['/etc/ca.pem', './ca.pem', '../ca.pem'].map((ca) => ({
     name: `the file ${ca} in the place of authorities`,
     text: `upstreams: { a: { targets: ["https://h"], ca: ${ca} } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\n`,
@@ -887,11 +860,6 @@ routes:
     name: 'a sunset before the deprecation',
     text: `${least}versions: { v1: { upstream: a, deprecated: 2027-01-02, sunset: 2027-01-01 } }\n`,
     says: ['3:56: versions.v1.sunset: is before deprecated'],
-  },
-  {
-    name: 'gone without a sunset',
-    text: `${least}versions: { v1: { upstream: a, afterSunset: gone } }\n`,
-    says: ['3:32: versions.v1.afterSunset: gone needs a sunset date'],
   },
   {
     name: 'gone without a sunset, beside a wrong date',
@@ -1073,20 +1041,6 @@ routes:
     ],
   },
   {
-    name: 'a quota with the name of a concurrency',
-    text: plan('{ quotas: [{ name: concurrency, limit: 1, per: day }], concurrency: 2 }'),
-    says: [
-      '3:26: plans.p.quotas[0].name: "concurrency" is how answers call the rate or the concurrency of a plan, choose another name',
-    ],
-  },
-  {
-    name: 'a zone that is an offset',
-    text: plan('{ quotas: [{ name: q, limit: 1, per: day, timezone: "+01:00" }] }'),
-    says: [
-      '3:55: plans.p.quotas[0].timezone: "+01:00" is not a time zone, write UTC or an IANA name such as Europe/Berlin',
-    ],
-  },
-  {
     name: 'a zone that does not exist',
     text: plan('{ quotas: [{ name: q, limit: 1, per: day, timezone: Europe/Berln }] }'),
     says: [
@@ -1162,11 +1116,6 @@ routes:
     name: 'a shared concurrency without a limit',
     text: plan('{ concurrency: { shared: true } }'),
     says: ['3:15: plans.p.concurrency.limit: is missing'],
-  },
-  {
-    name: 'a misspelt charge',
-    text: plan('{ charge: succes }'),
-    says: ['3:15: plans.p.charge: there is no "succes", did you mean "success"?'],
   },
   {
     name: 'a hash that two tokens have',
