@@ -24,8 +24,7 @@ interface UploadOrder {
  * file has passed. When it throws, nothing has been sent and nothing is held.
  */
 export async function readUpload(arriving: ArrivingBody, order: UploadOrder): Promise<StreamedBody> {
-  const upload = { contentType: order.head.contentType, body: arriving.chunks };
-  const checked = checkUpload(upload, order.rule);
+  const checked = checkUpload(arriving.chunks, order.head.contentType, order.rule);
   if (order.rule.forward === 'whole') return await spooled(checked, order);
   return await streamed(checked, arriving, order);
 }

@@ -11,25 +11,23 @@ import { readDeclaredType } from './read-part-header.ts';
 import { createSecondReading } from './second-reading.ts';
 import { fileTooLarge, fileTooSmall, missing } from './upload-refusals.ts';
 
-/** The parts of a request that decide about an upload. */
-interface UploadRequest {
-  readonly contentType: string | undefined;
-  readonly body: AsyncIterable<Buffer>;
-}
-
 /**
  * Passes the body on, byte for byte, as far as it has been checked, and throws a `Refusal` where it breaks the rule. No byte of a
  * file comes out before its type has passed, and the last chunk only once everything has: a caller that forwards this and breaks
  * off on a throw never completes a refused body. At most the text fields, one sample per file and two chunks are held. A chunk is
  * the reader's until it asks for the next.
  */
-export async function* checkUpload(request: UploadRequest, rule: UploadRule): AsyncGenerator<Buffer, void> {
-  const check = rule.kind === 'form' ? await openForm(request, rule) : openBareFile(request, rule);
+export async function* checkUpload(
+  body: AsyncIterable<Buffer>,
+  contentType: string | undefined,
+  rule: UploadRule,
+): AsyncGenerator<Buffer, void> {
+  const check = rule.kind === 'form' ? await openForm(contentType, rule) : openBareFile(contentType, rule);
   const waiting = new CollectedBytes();
   let last: Buffer = nothing;
   let bytes = 0;
   try {
-    for await (const chunk of request.body) {
+    for await (const chunk of body) {
       if (chunk.length === 0) continue;
       bytes += chunk.length;
       checkUploadSize(bytes, rule);
@@ -66,7 +64,7 @@ interface UploadCheck {
   readonly close: () => void;
 }
 
-async function openForm({ contentType }: UploadRequest, rule: FormRule): Promise<UploadCheck> {
+async function openForm(contentType: string | undefined, rule: FormRule): Promise<UploadCheck> {
   const boundary = readBoundary(contentType);
   const second = await createSecondReading(boundary);
   const form = new FormCheck(rule, (fact) => second.expect(fact));
@@ -87,7 +85,7 @@ async function openForm({ contentType }: UploadRequest, rule: FormRule): Promise
   };
 }
 
-function openBareFile({ contentType }: UploadRequest, rule: BareFileRule): UploadCheck {
+function openBareFile(contentType: string | undefined, rule: BareFileRule): UploadCheck {
   const claims = { label: 'The file', fileName: undefined, ...readOwnType(contentType) };
   const types = rule.types && new FileTypeCheck(rule.types, claims);
   return {

@@ -499,7 +499,7 @@ describe('a bare file whose type is not limited', () => {
     const rule = { ...raw, types: undefined };
     const { passed, problem } = await run(body, rule, { contentType: 'audio/wav', size: 100 });
     assert.deepEqual([problem, passed], [undefined, body.length]);
-    const arriving = checkUpload({ contentType: undefined, body: chunksOf(wav(9000), 500) }, rule);
+    const arriving = checkUpload(chunksOf(wav(9000), 500), undefined, rule);
     assert.equal((await arriving.next()).value?.length, 500, 'nothing waits for a type');
     await arriving.return();
   });
@@ -586,7 +586,7 @@ describe('a body that streams through its check', () => {
         yield chunk;
       }
     })();
-    const checked = checkUpload({ contentType: contentTypeOf(rule), body: counted }, rule);
+    const checked = checkUpload(counted, contentTypeOf(rule), rule);
     await checked.next();
     assert.ok(read > 16_384 && read < 20_000, `the first byte came out after ${read} bytes had come in`);
     await checked.return();
@@ -610,7 +610,7 @@ describe('a body that streams through its check', () => {
     const body = (async function* (): AsyncGenerator<Buffer, void> {
       while (chunks.length > 0) yield chunks.shift()!;
     })();
-    const arriving = checkUpload({ contentType: 'audio/wav', body }, { ...raw, sizeMax: 100_000 });
+    const arriving = checkUpload(body, 'audio/wav', { ...raw, sizeMax: 100_000 });
     await arriving.next();
     assert.ok(chunks.length > length / 3, `${chunks.length} of ${length} chunks were not read yet`);
     await arriving.return();
@@ -623,10 +623,7 @@ describe('a body that streams through its check', () => {
       yield Buffer.alloc(0);
     })();
     const rule = withFields({ check: () => 'no' });
-    await assert.rejects(
-      checkUpload({ contentType: contentTypeOf(rule), body: arriving }, rule).next(),
-      Refusal,
-    );
+    await assert.rejects(checkUpload(arriving, contentTypeOf(rule), rule).next(), Refusal);
   });
 
   it('holds no file back that others: allow lets through', async () => {
@@ -666,7 +663,7 @@ describe('a body that streams through its check', () => {
       yield formBody([file]).subarray(0, 100);
       throw new Error('the client went away');
     })();
-    const checked = checkUpload({ contentType: contentTypeOf(form), body }, form);
+    const checked = checkUpload(body, contentTypeOf(form), form);
     await assert.rejects(checked.next(), { message: 'the client went away' });
   });
 
@@ -694,8 +691,8 @@ describe('a body that streams through its check', () => {
         }
       })();
       const came: Buffer[] = [];
-      const request = { contentType: contentTypeOf(rule), body: arriving };
-      for await (const chunk of checkUpload(request, rule)) came.push(Buffer.from(chunk));
+      const checked = checkUpload(arriving, contentTypeOf(rule), rule);
+      for await (const chunk of checked) came.push(Buffer.from(chunk));
       assert.ok(Buffer.concat(came).equals(body), `in chunks of ${size}`);
       assert.ok(own.every(({ length }) => length === 0));
     }
@@ -704,11 +701,8 @@ describe('a body that streams through its check', () => {
   it('leaves memory alone in which more lies than the chunk', async () => {
     const body = formBody([file]);
     const around = Buffer.concat([body, Buffer.from('more')]);
-    const request = {
-      contentType: contentTypeOf(form),
-      body: chunksOf(around.subarray(0, body.length), body.length),
-    };
-    for await (const _ of checkUpload(request, form));
+    const chunks = chunksOf(around.subarray(0, body.length), body.length);
+    for await (const _ of checkUpload(chunks, contentTypeOf(form), form));
     assert.ok(around.subarray(0, body.length).equals(body));
   });
 
@@ -726,7 +720,7 @@ describe('a body that streams through its check', () => {
     let most = 0;
     let passed = 0;
     let count = 0;
-    for await (const piece of checkUpload({ contentType: contentTypeOf(rule), body }, rule)) {
+    for await (const piece of checkUpload(body, contentTypeOf(rule), rule)) {
       passed += piece.length;
       count += 1;
       if (count % 20 !== 0) continue;
@@ -753,11 +747,11 @@ async function run(
   options: RunOptions = {},
 ): Promise<{ passed: number; problem?: Refusal }> {
   const contentType = 'contentType' in options ? options.contentType : contentTypeOf(rule);
-  const request = { contentType, body: chunksOf(body, options.size) };
+  const checked = checkUpload(chunksOf(body, options.size), contentType, rule);
   const out: Buffer[] = [];
   let problem: Refusal | undefined;
   try {
-    for await (const piece of checkUpload(request, rule)) out.push(Buffer.from(piece));
+    for await (const piece of checked) out.push(Buffer.from(piece));
   } catch (error) {
     assert.ok(error instanceof Refusal, String(error));
     problem = error;
