@@ -21,14 +21,14 @@ export const patternsAreQuick: Rule = ({ config }, report) => {
     for (const { schema } of subschemas(texts.schema)) {
       const { pattern, patternProperties, propertyNames, maxLength } = schema;
       if (typeof pattern === 'string') {
-        const fault = faultOf(pattern, { maxLength, sizeMax });
+        const fault = faultOf(pattern, maxLength, sizeMax);
         if (fault)
           report.warning(schema, 'pattern', `${fault.why}, or set maxLength to ${fault.lengthMax} or less`);
       }
       if (!isObject(patternProperties)) continue;
       const nameLengthMax = isObject(propertyNames) ? propertyNames['maxLength'] : undefined;
       for (const key of Object.keys(patternProperties)) {
-        const fault = faultOf(key, { maxLength: nameLengthMax, sizeMax });
+        const fault = faultOf(key, nameLengthMax, sizeMax);
         if (fault)
           report.warning(
             patternProperties,
@@ -40,25 +40,18 @@ export const patternsAreQuick: Rule = ({ config }, report) => {
   }
 };
 
-interface Fault {
-  readonly why: string;
-  /** A `maxLength` that keeps it quick. */
-  readonly lengthMax: number;
-}
-
-function faultOf(pattern: string, { maxLength, sizeMax }: Bounds): Fault | undefined {
+/** Why a pattern is slow on texts of that `maxLength`, if the schema gives one, and one that keeps it quick. */
+function faultOf(
+  pattern: string,
+  maxLength: unknown,
+  sizeMax: number,
+): { readonly why: string; readonly lengthMax: number } | undefined {
   const textLength = typeof maxLength === 'number' ? Math.min(maxLength, sizeMax) : sizeMax;
   const slowness = slownessOf(pattern, textLength);
   if (slowness === undefined) return undefined;
   const lengthMax = lengthMaxOf(slowness);
   if (textLength <= lengthMax) return undefined;
   return { why: `${showText(pattern)} ${reasonOf(slowness)}`, lengthMax };
-}
-
-interface Bounds {
-  /** As the schema gives it, if it does. */
-  readonly maxLength: unknown;
-  readonly sizeMax: number;
 }
 
 function lengthMaxOf(slowness: Slowness): number {
