@@ -1,6 +1,6 @@
 import { checked } from '../checked.ts';
 import { parseAnchor, type Anchor } from '../period-words.ts';
-import type { RawQuota } from '../schema.ts';
+import type { RawConfig, RawQuota } from '../schema.ts';
 import { duplicatesOf, type Report, type Rule } from './draft.ts';
 
 export const quotaNamesAreDistinct: Rule = ({ config }, report) => {
@@ -11,9 +11,7 @@ export const quotaNamesAreDistinct: Rule = ({ config }, report) => {
 };
 
 export const periodsStartWhereTheyCan: Rule = ({ config }, report) => {
-  for (const { quotas } of Object.values(config.plans)) {
-    for (const quota of quotas) checkStart(quota, report);
-  }
+  for (const quota of quotasOf(config)) checkStart(quota, report);
 };
 
 /** Names of zones that mean to most people the time of a place, and to computers that of its winter all year. */
@@ -23,14 +21,16 @@ const winterZones: ReadonlyMap<string, string> = new Map([
 ]);
 
 export const zonesHaveSummers: Rule = ({ config }, report) => {
-  for (const { quotas } of Object.values(config.plans)) {
-    for (const quota of quotas) {
-      const place = winterZones.get(quota.timezone?.toUpperCase() ?? '');
-      if (place !== undefined)
-        report.warning(quota, 'timezone', `knows no summer time, write ${place} where there is one`);
-    }
+  for (const quota of quotasOf(config)) {
+    const place = winterZones.get(quota.timezone?.toUpperCase() ?? '');
+    if (place !== undefined)
+      report.warning(quota, 'timezone', `knows no summer time, write ${place} where there is one`);
   }
 };
+
+function quotasOf({ plans }: RawConfig): readonly RawQuota[] {
+  return Object.values(plans).flatMap(({ quotas }) => quotas);
+}
 
 /**
  * A route that no plan can ever pay refuses every request of keys without a quota of their own, which the store may hold. A route
