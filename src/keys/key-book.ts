@@ -1,8 +1,7 @@
 import type { KeyRecord, KnownKey, RequestMark } from '../stores/key-store.ts';
-import { amendKey } from './amend-key.ts';
 import { addKey, changeKey, findKey, type Act, type By } from './change-key.ts';
 import { importKeys, type ImportLine, type ImportOptions, type ImportReport } from './imports/import-keys.ts';
-import type { KeyFields, WrittenFields } from './key-fields.ts';
+import { amendKey, type KeyFields, type WrittenFields } from './key-fields.ts';
 import { createKeyId, keyIdOf } from './key-id.ts';
 import {
   listAudit,

@@ -3,6 +3,7 @@ import { suggest } from '../config/wording.ts';
 import type { KeyRecord, OwnQuota } from '../stores/key-store.ts';
 import { invalidField, invalidFields } from './key-problem.ts';
 import type { KeyRules } from './key-rules.ts';
+import { differences } from './key-view.ts';
 
 /** What people decide about a key. */
 export type KeyFields = Pick<
@@ -43,15 +44,28 @@ export function completeFields(given: Partial<KeyFields>, plan: string, rules: K
   return fields;
 }
 
+/**
+ * The key with these fields in place of its own: the very same record when nothing differs. Throws a `KeyProblem` when fields
+ * that are each valid do not fit the others of the key.
+ */
+export function amendKey(record: KeyRecord, fields: Partial<KeyFields>, rules: KeyRules): KeyRecord {
+  const amended = { ...record, ...fields };
+  if (Object.keys(differences(record, amended)).length === 0) return record;
+  checkSpan(amended);
+  // The plan may have lost a quota since, which must not prevent renaming the key.
+  if (fields.plan !== undefined || fields.quotas !== undefined) checkQuotas(amended, rules);
+  return amended;
+}
+
 /** Refuses a key that could never be valid. */
-export function checkSpan({ notBefore, expiresAt }: Pick<KeyFields, 'notBefore' | 'expiresAt'>): void {
+function checkSpan({ notBefore, expiresAt }: Pick<KeyFields, 'notBefore' | 'expiresAt'>): void {
   if (notBefore !== undefined && expiresAt !== undefined && notBefore >= expiresAt) {
     throw invalidField('expiresAt', 'must be after the moment from which the key is valid');
   }
 }
 
 /** Refuses quotas that would not do in the plan what was meant. */
-export function checkQuotas({ plan, quotas }: Pick<KeyFields, 'plan' | 'quotas'>, { plans }: KeyRules): void {
+function checkQuotas({ plan, quotas }: Pick<KeyFields, 'plan' | 'quotas'>, { plans }: KeyRules): void {
   const rule = plans.get(plan);
   if (rule === undefined) return;
   const faults = quotas.flatMap((quota, index) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { amendKey } from '../../../src/keys/amend-key.ts';
+import { amendKey } from '../../../src/keys/key-fields.ts';
 import { createKeyFormat } from '../../../src/keys/key-format.ts';
 import { KeyProblem } from '../../../src/keys/key-problem.ts';
 import { aKey } from '../../helpers/a-key.ts';
