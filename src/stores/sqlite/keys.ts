@@ -23,8 +23,7 @@ import {
   type KnownKey,
 } from '../key-store.ts';
 import { eventsPerReading, type FeedAnswer } from '../watch-changes.ts';
-import type { Synchronous } from './synchronous.ts';
-import { transact } from './transact.ts';
+import { transact, type Synchronous } from './transact.ts';
 
 /** The key store's calls. */
 export interface KeyCalls extends Synchronous<Omit<KeyStore, 'watch'>> {

@@ -11,8 +11,7 @@ import {
 } from '../ledger.ts';
 import { keptUntil, leaseToldMs } from '../orders.ts';
 import { prepareStatements, type Statements } from './statements.ts';
-import type { Synchronous } from './synchronous.ts';
-import { transact } from './transact.ts';
+import { transact, type Synchronous } from './transact.ts';
 
 /** The ledger's calls about units. */
 export type UnitsCalls = Synchronous<

@@ -1,8 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Ledger } from '../ledger.ts';
 import { placeExpiresMaxMs } from '../orders.ts';
-import type { Synchronous } from './synchronous.ts';
-import { transact } from './transact.ts';
+import { transact, type Synchronous } from './transact.ts';
 
 /** The ledger's calls about places. */
 export type PlaceCalls = Synchronous<Pick<Ledger, 'enter' | 'stay' | 'leave'>>;

@@ -1,8 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { takeCells, type RateState } from '../gcra.ts';
 import type { CellsAnswer, CellsOrder, Ledger } from '../ledger.ts';
-import type { Synchronous } from './synchronous.ts';
-import { transact } from './transact.ts';
+import { transact, type Synchronous } from './transact.ts';
 
 /** The ledger's call about rates. */
 export type RateCalls = Synchronous<Pick<Ledger, 'takeCells'>>;

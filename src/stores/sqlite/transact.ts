@@ -1,5 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite';
 
+/** The same calls, each of which has its answer before it returns. */
+export type Synchronous<Calls> = {
+  readonly [Name in keyof Calls]: Calls[Name] extends (...args: infer Args) => Promise<infer Answer>
+    ? (...args: Args) => Answer
+    : never;
+};
+
 /** What became of one of many that ran as one transaction. */
 export type Outcome<T> = { readonly answer: T } | { readonly error: unknown };
 
