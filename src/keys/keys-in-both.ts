@@ -1,7 +1,7 @@
 import { slicesOf } from '../collections/slices.ts';
 import type { StaticKey } from '../config/config.ts';
-import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
-import { Unreadable } from '../stores/ledger.ts';
+import type { KeyStore } from '../stores/key-store.ts';
+import { ifReadable } from '../stores/ledger.ts';
 
 const keysAtOnce = 32;
 
@@ -21,14 +21,4 @@ export async function findKeysInBoth(
     }
   }
   return [...found];
-}
-
-/** A damaged record says nothing about the others. */
-async function ifReadable(record: Promise<KeyRecord | undefined>): Promise<KeyRecord | undefined> {
-  try {
-    return await record;
-  } catch (error) {
-    if (error instanceof Unreadable) return undefined;
-    throw error;
-  }
 }

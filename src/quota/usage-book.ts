@@ -7,7 +7,7 @@ import { isKeyId } from '../keys/key-id.ts';
 import { badCursor, type Page } from '../keys/key-pages.ts';
 import { KeyProblem } from '../keys/key-problem.ts';
 import type { KnownKey, Listed } from '../stores/key-store.ts';
-import { Unreadable } from '../stores/ledger.ts';
+import { ifReadable } from '../stores/ledger.ts';
 import type { Store } from '../stores/store.ts';
 import { countersAt, countersBefore } from './counters.ts';
 import { planOf, type Entitlement } from './plan-of.ts';
@@ -119,12 +119,7 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
     if (key === undefined) return { id, found: undefined };
     const plan = planOf(key, config.plans);
     if (plan === undefined) return { id, found: { key: id, plan: key.plan, quotas: [] } };
-    try {
-      return { id, found: await usageOf(key, plan, periods) };
-    } catch (error) {
-      if (!(error instanceof Unreadable)) throw error;
-      return { id, found: undefined };
-    }
+    return { id, found: await ifReadable(usageOf(key, plan, periods)) };
   }
 
   async function readIn(

@@ -157,3 +157,13 @@ export class Unreadable extends StoreUnavailable {
 export function isOutage(error: unknown): boolean {
   return error instanceof StoreUnavailable && !(error instanceof Unreadable);
 }
+
+/** Undefined for what cannot be read, so that it hides nothing else. */
+export async function ifReadable<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof Unreadable) return undefined;
+    throw error;
+  }
+}
