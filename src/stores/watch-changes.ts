@@ -35,22 +35,16 @@ export function watchChanges(
 
   async function readOn(): Promise<void> {
     const fresh = cursor === undefined;
-    const answer = await feed.read(cursor);
-    if (stopped) return;
+    const answer = await feed.read(cursor).catch((error: unknown) => {
+      // A store that is closed meanwhile has not failed.
+      if (!stopped) throw error;
+    });
+    if (stopped || answer === undefined) return;
     cursor = answer.cursor;
     // What was looked up before the first reading may have changed meanwhile.
     const events = fresh ? undefined : answer.events;
     for (const event of events ?? [{ kind: 'missed' } as const]) onEvent(event);
     if (events?.length === eventsPerReading) news = true;
-  }
-
-  /** A store that is closed meanwhile has not failed. */
-  async function readUntilStopped(): Promise<void> {
-    try {
-      await readOn();
-    } catch (error) {
-      if (!stopped) throw error;
-    }
   }
 
   async function look(): Promise<void> {
@@ -60,7 +54,7 @@ export function watchChanges(
     try {
       while (news) {
         news = false;
-        await attempt(readUntilStopped);
+        await attempt(readOn);
       }
     } catch {
       // The store is away. The cursor stays, so nothing is missed: the next reading goes on from it. Until then nobody can say

@@ -1,4 +1,3 @@
-import type { Attempt } from './key-store.ts';
 import type { Store } from './store.ts';
 
 /** Gives a call something before or after it. */
@@ -19,7 +18,7 @@ export function wrapStore(store: Store, wrap: Wrap): Store {
       addKeys: wrap('add_keys', (records, note) => keys.addKeys(records, note)),
       noteUses: wrap('note_uses', (uses) => keys.noteUses(uses)),
       listAudit: wrap('list_audit', (before, limit) => keys.listAudit(before, limit)),
-      watch: (onEvent, attempt = unchanged) => keys.watch(onEvent, wrap('read_changes', attempt)),
+      watch: (onEvent, attempt = (read) => read()) => keys.watch(onEvent, wrap('read_changes', attempt)),
     },
     ledger: {
       draw: wrap('draw', (order) => ledger.draw(order)),
@@ -41,5 +40,3 @@ export function wrapStore(store: Store, wrap: Wrap): Store {
     close: () => store.close(),
   };
 }
-
-const unchanged: Attempt = (read) => read();
