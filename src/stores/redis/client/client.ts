@@ -1,6 +1,7 @@
 import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
 import type { DNSLookupFunction } from 'ioredis/built/cluster/ClusterOptions.js';
 import type { Address, RedisAddress, RedisServers } from '../../../config/config.ts';
+import { within } from '../../../waiting/patience.ts';
 import { whenAllIsRead } from '../../../waiting/when-all-is-read.ts';
 import { commandOf, isReadOnly } from '../failures.ts';
 import type { Trust } from './authorities.ts';
@@ -159,18 +160,12 @@ export async function firstConnection(client: Client, withinMs: number): Promise
 }
 
 /** Also resolves when a first attempt has failed, or when time is up. */
-function connected(client: Client, withinMs: number): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  if (client.status === 'ready') return Promise.resolve();
-  const timer = setTimeout(settle, withinMs);
+async function connected(client: Client, withinMs: number): Promise<void> {
+  if (client.status === 'ready') return;
+  const { promise: tried, resolve } = Promise.withResolvers<void>();
   // The first error says all that is known for now: the client tries again in the background.
-  client.once('ready', settle).once('error', settle);
-  return promise;
-
-  function settle(): void {
-    clearTimeout(timer);
-    resolve();
-  }
+  client.once('ready', resolve).once('error', resolve);
+  await within(withinMs, tried);
 }
 
 /**
