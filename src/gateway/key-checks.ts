@@ -3,7 +3,7 @@ import type { AuthConfig, Config } from '../config/config.ts';
 import { createFailedKeys, type FailedKeys } from '../keys/failed-keys.ts';
 import { createKeyFormat } from '../keys/key-format.ts';
 import { createKeyring, type KeyringRules } from '../keys/keyring.ts';
-import { createUseNotes } from '../keys/use-notes.ts';
+import { UseNotes } from '../keys/use-notes.ts';
 import { createKeyRefusals, type KeyCheck } from '../stages/authenticate.ts';
 import { maySayBearer } from '../stages/check-request.ts';
 import type { KeyStore } from '../stores/key-store.ts';
@@ -33,7 +33,7 @@ type KeyCheckRules = Pick<Config, 'auth' | 'keys'>;
 export function openKeyChecks({ store, countFailure, logger }: KeyCheckParts): KeyChecks {
   const holdUps = new HoldUps(mono, hearsWithinMs);
   const keyring = createKeyring({ store, mono, stoodStill: () => holdUps.wasHeldUp() });
-  const uses = createUseNotes(store);
+  const uses = new UseNotes(store);
   let guesses: Guesses | undefined;
   return {
     under(rules) {

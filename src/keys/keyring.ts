@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { StaticKey } from '../config/config.ts';
 import type { KeyEvent, KeyStore } from '../stores/key-store.ts';
 import { foundIn, foundOf, type FoundKey } from './found-key.ts';
-import { createKeyCache } from './key-cache.ts';
+import { KeyCache } from './key-cache.ts';
 import type { KeyFormat } from './key-format.ts';
 import { LookUps } from './look-ups.ts';
 
@@ -38,7 +38,7 @@ interface KeyringOptions {
 
 /** Creates a keyring that follows the changes of the store. */
 export function createKeyring({ store, mono, stoodStill }: KeyringOptions): Keyring {
-  const cache = createKeyCache();
+  const cache = new KeyCache();
   /** Answers under way that may be shared, by digest. */
   const asked = new LookUps();
 

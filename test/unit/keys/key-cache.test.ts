@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { foundIn, type FoundKey } from '../../../src/keys/found-key.ts';
-import { changedKeysMax, createKeyCache } from '../../../src/keys/key-cache.ts';
+import { changedKeysMax, KeyCache } from '../../../src/keys/key-cache.ts';
 import { aKey, aSecret, digestOf } from '../../helpers/a-key.ts';
 
 /** A cache, asked by secrets. */
 function scene() {
-  const cache = createKeyCache();
+  const cache = new KeyCache();
   return {
     cache,
     keep: (id: string, secret: string, asOf = 0): void =>

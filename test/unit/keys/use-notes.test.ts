@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { foundIn, foundOf, type FoundKey } from '../../../src/keys/found-key.ts';
-import { createUseNotes, gatheredMax } from '../../../src/keys/use-notes.ts';
+import { gatheredMax, UseNotes } from '../../../src/keys/use-notes.ts';
 import type { KeyRecord, KeyUse } from '../../../src/stores/key-store.ts';
 import { aKey, aSecret, digestOf } from '../../helpers/a-key.ts';
 import { until } from '../../helpers/poll.ts';
 
 test('uses are written in batches, the last of each secret, and those of the file never', async (t) => {
   const written: (readonly KeyUse[])[] = [];
-  const notes = createUseNotes({ noteUses: async (uses) => void written.push(uses) }, 3_600_000);
+  const notes = new UseNotes({ noteUses: async (uses) => void written.push(uses) });
   t.after(() => notes.close());
   const keys = Array.from({ length: 501 }, (_, at) => aKey({ id: `k${at}`, secrets: [aSecret()] }));
   for (const at of [1, 2]) {
@@ -30,7 +30,7 @@ test('uses are written in batches, the last of each secret, and those of the fil
 
 test('a store that fails costs the note and nothing else', async (t) => {
   let tries = 0;
-  const notes = createUseNotes({
+  const notes = new UseNotes({
     noteUses: async () => {
       tries += 1;
       throw new Error('away');
@@ -52,7 +52,7 @@ test('more than are gathered are written before their time, and what comes while
     await slow.promise;
     written.push(uses);
   };
-  const notes = createUseNotes({ noteUses }, 3_600_000);
+  const notes = new UseNotes({ noteUses });
   t.after(() => notes.close());
   const key = found(aKey());
   const use = (from: number, keys: number, later = 0): void => {
@@ -73,7 +73,7 @@ test('more than are gathered are written before their time, and what comes while
 });
 
 test('the end does not wait for a store that is silent', { timeout: 20_000 }, async () => {
-  const notes = createUseNotes({ noteUses: () => new Promise(() => undefined) });
+  const notes = new UseNotes({ noteUses: () => new Promise(() => undefined) });
   notes.note(found(aKey()), 1);
   await notes.close();
 });
