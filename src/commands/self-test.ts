@@ -91,7 +91,7 @@ async function send(canary: string, { find, status }: Way, logger: Logger): Prom
     connections: new Connections(limits),
     keyHeader: 'apikey',
     keyCheck: {
-      finder: { find },
+      findKey: find,
       noteUse: () => undefined,
       noteFailure: () => undefined,
       now: Date.now,

@@ -43,7 +43,7 @@ export function openKeyChecks({ store, countFailure, logger }: KeyCheckParts): K
         guesses = { guessing, failed: guessing && countFailed(guessing, logger) };
       const { failed } = guesses;
       return {
-        finder: keyring.under(keyringRules(rules)),
+        findKey: keyring.under(keyringRules(rules)),
         noteUse: (found, now) => uses.note(found, now),
         noteFailure(client) {
           const tooMany = failed?.count(client);

@@ -6,15 +6,15 @@ import { KeyCache } from './key-cache.ts';
 import type { KeyFormat } from './key-format.ts';
 import { LookUps } from './look-ups.ts';
 
-/** Finds the key behind a secret: first among the keys of the YAML, then in the store, through a bounded cache. */
-export interface KeyFinder {
-  /** undefined = nobody's. Rejects only when the store cannot answer and the key was not seen lately. */
-  find(secret: string): FoundKey | 'mistyped' | undefined | Promise<FoundKey | undefined>;
-}
+/**
+ * Finds the key behind a secret: first among the keys of the YAML, then in the store, through a bounded cache. undefined = nobody's.
+ * Rejects only when the store cannot answer and the key was not seen lately.
+ */
+export type FindKey = (secret: string) => FoundKey | 'mistyped' | undefined | Promise<FoundKey | undefined>;
 
 /** What the store said lately, whatever configuration asks for it. */
 interface Keyring {
-  under(rules: KeyringRules): KeyFinder;
+  under(rules: KeyringRules): FindKey;
   close(): void;
 }
 
@@ -80,18 +80,16 @@ export function createKeyring({ store, mono, stoodStill }: KeyringOptions): Keyr
   return {
     under({ staticKeys, format, cacheForMs, graceOnOutageMs }) {
       const fixed = new Map(staticKeys.map((key) => [key.digest, foundOf(key)]));
-      return {
-        find(secret) {
-          // Only the digest is ever looked up or kept, so neither memory nor timing tells anything about the secret itself.
-          const digest = hash('sha256', secret, 'hex');
-          const found = fixed.get(digest);
-          if (found !== undefined) return found;
-          if (format.judge(secret) === 'mistyped') return 'mistyped';
-          if (stoodStill()) hear({ kind: 'missed' });
-          const cached = cache.get(digest);
-          if (cached?.isFresh === true && mono() - cached.readAt < cacheForMs) return cached.found;
-          return askOnce(digest, graceOnOutageMs);
-        },
+      return function findKey(secret) {
+        // Only the digest is ever looked up or kept, so neither memory nor timing tells anything about the secret itself.
+        const digest = hash('sha256', secret, 'hex');
+        const found = fixed.get(digest);
+        if (found !== undefined) return found;
+        if (format.judge(secret) === 'mistyped') return 'mistyped';
+        if (stoodStill()) hear({ kind: 'missed' });
+        const cached = cache.get(digest);
+        if (cached?.isFresh === true && mono() - cached.readAt < cacheForMs) return cached.found;
+        return askOnce(digest, graceOnOutageMs);
       };
     },
     close: stop,

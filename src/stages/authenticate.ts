@@ -1,5 +1,5 @@
 import type { FoundKey } from '../keys/found-key.ts';
-import type { KeyFinder } from '../keys/keyring.ts';
+import type { FindKey } from '../keys/keyring.ts';
 import { flawOf, type KeyFlaw } from '../keys/standing.ts';
 import { Refusal } from '../refusals.ts';
 import type { Head } from './check-request.ts';
@@ -10,7 +10,7 @@ export interface Caller extends Pick<FoundKey, 'plan' | 'quotas' | 'scopes'> {
 }
 
 export interface KeyCheck {
-  readonly finder: KeyFinder;
+  readonly findKey: FindKey;
   /** Notes that a secret was used. */
   readonly noteUse: (found: FoundKey, now: number) => void;
   /** Counts a key that is not valid against the client; says for how long it has tried too often, if it has. */
@@ -55,7 +55,7 @@ export function authenticate(head: Head, visitor: Visitor, by: KeyCheck): Caller
   if (head.key === undefined || (head.keyCount === 1 && head.key === '')) {
     throw by.refusals.missing;
   }
-  const found = head.keyCount === 1 ? by.finder.find(head.key) : 'given_twice';
+  const found = head.keyCount === 1 ? by.findKey(head.key) : 'given_twice';
   return found instanceof Promise ? waitFor(found, visitor, by) : welcome(found, visitor, by);
 }
 

@@ -43,10 +43,10 @@ function openCheck(
 
 test('a key is kept for no longer because the clock was set back', async (t) => {
   const { keyCheck, state, setBack } = openCheck(t);
-  await keyCheck.finder.find(secret);
+  await keyCheck.findKey(secret);
   setBack();
   await until(async () => {
-    await keyCheck.finder.find(secret);
+    await keyCheck.findKey(secret);
     return state.asked > 1;
   });
 });
@@ -96,7 +96,7 @@ test('a reload forgives no guesses, unless it changes how they are counted', (t)
 
 test('who checks no keys any more listens to no store, and has written which were used', async (t) => {
   const { checks, keyCheck, state } = openCheck(t);
-  const found = await keyCheck.finder.find(secret);
+  const found = await keyCheck.findKey(secret);
   assert.ok(found !== undefined && found !== 'mistyped');
   keyCheck.noteUse(found, Date.now());
   await checks.close();

@@ -44,17 +44,15 @@ function scene(rules: Partial<KeyringRules> = {}) {
   });
   /** As most of the keys here are not mistyped. */
   const under = (others: Partial<KeyringRules>) => {
-    const finder = ring.under({ ...usual, ...others });
-    return {
-      find: (text: string) => finder.find(text) as FoundKey | undefined | Promise<FoundKey | undefined>,
-    };
+    const findKey = ring.under({ ...usual, ...others });
+    return (text: string) => findKey(text) as FoundKey | undefined | Promise<FoundKey | undefined>;
   };
   const put = (record: KeyRecord): void => {
     for (const { digest } of record.secrets) records.set(digest, record);
   };
   return {
     under,
-    finder: under(rules),
+    find: under(rules),
     state,
     put,
     records,
@@ -65,163 +63,163 @@ function scene(rules: Partial<KeyringRules> = {}) {
 const key = aKey({ id: 'k', secrets: [aSecret({ digest: digestOf(secret) })] });
 
 test('a key is looked up once, until its time in the cache is over', async () => {
-  const { finder, state, put } = scene();
+  const { find, state, put } = scene();
   put(key);
-  for (let round = 0; round < 3; round += 1) assert.equal((await finder.find(secret))?.id, 'k');
+  for (let round = 0; round < 3; round += 1) assert.equal((await find(secret))?.id, 'k');
   assert.equal(state.asked, 1);
   state.now += 60_000;
-  await finder.find(secret);
+  await find(secret);
   assert.equal(state.asked, 2);
 });
 
 test('requests that come at the same time share one look-up', async () => {
-  const { finder, state, put } = scene();
+  const { find, state, put } = scene();
   put(key);
-  await Promise.all(Array.from({ length: 50 }, async () => finder.find(secret)));
+  await Promise.all(Array.from({ length: 50 }, async () => find(secret)));
   assert.equal(state.asked, 1);
 });
 
 test('a change is asked for anew, for its key and for what was unknown, and not for others', async () => {
-  const { finder, state, put, tell } = scene();
+  const { find, state, put, tell } = scene();
   const other = aKey({ secrets: [aSecret({ digest: digestOf('other') })] });
   put(key);
   put(other);
-  for (const one of [secret, 'other', 'unknown']) await finder.find(one);
+  for (const one of [secret, 'other', 'unknown']) await find(one);
   tell({ kind: 'changed', keyId: 'k' });
   put({ ...key, enabled: false });
-  for (const one of [secret, 'other', 'unknown']) await finder.find(one);
+  for (const one of [secret, 'other', 'unknown']) await find(one);
   assert.equal(state.asked, 5);
-  assert.equal((await finder.find(secret))?.enabled, false);
+  assert.equal((await find(secret))?.enabled, false);
   tell({ kind: 'added' });
-  for (const one of [secret, 'other', 'unknown']) await finder.find(one);
+  for (const one of [secret, 'other', 'unknown']) await find(one);
   assert.equal(state.asked, 6);
   tell({ kind: 'missed' });
-  for (const one of [secret, 'other']) await finder.find(one);
+  for (const one of [secret, 'other']) await find(one);
   assert.equal(state.asked, 8);
 });
 
 test('after a stand-still all is asked for anew, once, unless the store is away', async () => {
-  const { finder, state, put } = scene();
+  const { find, state, put } = scene();
   put(key);
-  for (const one of [secret, 'unknown']) await finder.find(one);
+  for (const one of [secret, 'unknown']) await find(one);
   state.stoodStill = true;
   put({ ...key, enabled: false });
-  for (const one of [secret, 'unknown', secret, 'unknown']) await finder.find(one);
+  for (const one of [secret, 'unknown', secret, 'unknown']) await find(one);
   assert.equal(state.asked, 4);
-  assert.equal((await finder.find(secret))?.enabled, false);
+  assert.equal((await find(secret))?.enabled, false);
   state.stoodStill = true;
   state.isAway = true;
-  assert.equal((await finder.find(secret))?.id, 'k');
+  assert.equal((await find(secret))?.id, 'k');
 });
 
 test('what is being asked for when the process stands still is asked for anew by who comes after it', async () => {
-  const { finder, state, put } = scene();
+  const { find, state, put } = scene();
   put(key);
   const { promise, resolve } = Promise.withResolvers<undefined>();
   state.gate = promise.then(() => undefined);
-  const early = finder.find(secret);
+  const early = find(secret);
   state.gate = Promise.resolve();
   state.stoodStill = true;
   put({ ...key, enabled: false });
-  assert.equal((await finder.find(secret))?.enabled, false);
+  assert.equal((await find(secret))?.enabled, false);
   resolve(undefined);
   assert.equal((await early)?.enabled, true);
-  assert.equal((await finder.find(secret))?.enabled, false);
+  assert.equal((await find(secret))?.enabled, false);
 });
 
 test('an answer from before a change is not kept after it', async () => {
-  const { finder, state, put, tell } = scene();
+  const { find, state, put, tell } = scene();
   put(key);
   const { promise, resolve } = Promise.withResolvers<undefined>();
   state.gate = promise.then(() => undefined);
-  const early = finder.find(secret);
+  const early = find(secret);
   put({ ...key, enabled: false });
   tell({ kind: 'changed', keyId: 'k' });
   state.gate = Promise.resolve();
-  const late = await finder.find(secret);
+  const late = await find(secret);
   assert.equal(late?.enabled, false, 'who came after the change sees it');
   resolve(undefined);
   assert.equal((await early)?.enabled, true);
-  assert.equal((await finder.find(secret))?.enabled, false);
+  assert.equal((await find(secret))?.enabled, false);
 });
 
 test('a key that was found while others changed goes on working in an outage', async () => {
   for (const kind of ['added', 'missed'] as const) {
-    const { finder, state, put, tell } = scene();
+    const { find, state, put, tell } = scene();
     put(key);
-    const early = finder.find(secret);
+    const early = find(secret);
     tell({ kind });
     await early;
     state.isAway = true;
-    assert.equal((await finder.find(secret))?.id, 'k');
+    assert.equal((await find(secret))?.id, 'k');
   }
 });
 
 test('while the store is away a key that was seen goes on working for the grace, even if changes were missed', async () => {
-  const { finder, state, put, tell } = scene();
+  const { find, state, put, tell } = scene();
   put(key);
-  await finder.find(secret);
+  await find(secret);
   state.isAway = true;
   tell({ kind: 'missed' });
   state.now += 899_999;
-  assert.equal((await finder.find(secret))?.id, 'k');
+  assert.equal((await find(secret))?.id, 'k');
   state.now += 1;
-  await assert.rejects(async () => finder.find(secret), StoreUnavailable);
+  await assert.rejects(async () => find(secret), StoreUnavailable);
 });
 
 test('while the store is away an unknown key is not judged, nor one that was changed', async () => {
-  const { finder, state, put, tell } = scene();
+  const { find, state, put, tell } = scene();
   put(key);
-  await finder.find(secret);
-  await finder.find('unknown');
+  await find(secret);
+  await find('unknown');
   state.isAway = true;
-  await assert.rejects(async () => finder.find('never seen'), StoreUnavailable);
+  await assert.rejects(async () => find('never seen'), StoreUnavailable);
   state.now += 60_000;
-  await assert.rejects(async () => finder.find('unknown'), StoreUnavailable);
+  await assert.rejects(async () => find('unknown'), StoreUnavailable);
   tell({ kind: 'changed', keyId: 'k' });
-  await assert.rejects(async () => finder.find(secret), StoreUnavailable);
+  await assert.rejects(async () => find(secret), StoreUnavailable);
 });
 
 test('a key that is added while its secret is looked up is found at the next request', async () => {
-  const { finder, state, put, tell } = scene();
+  const { find, state, put, tell } = scene();
   const { promise, resolve } = Promise.withResolvers<void>();
   state.gate = promise;
-  const early = finder.find(secret);
+  const early = find(secret);
   put(key);
   tell({ kind: 'added' });
   resolve();
   assert.equal(await early, undefined, 'it was asked for before');
-  assert.equal((await finder.find(secret))?.id, 'k');
+  assert.equal((await find(secret))?.id, 'k');
 });
 
 test('a secret that the store has forgotten does not come back in an outage', async () => {
-  const { finder, state, put, records } = scene();
+  const { find, state, put, records } = scene();
   put(key);
-  await finder.find(secret);
+  await find(secret);
   records.clear();
   state.now += 60_000;
-  assert.equal(await finder.find(secret), undefined);
+  assert.equal(await find(secret), undefined);
   state.isAway = true;
   state.now += 60_000;
-  await assert.rejects(async () => finder.find(secret), StoreUnavailable);
+  await assert.rejects(async () => find(secret), StoreUnavailable);
 });
 
 for (const gone of ['first', 'second', 'third']) {
   test(`a change of a key concerns all of its secrets, also when the ${gone} has gone before`, async () => {
-    const { finder, state, put, records, tell } = scene();
+    const { find, state, put, records, tell } = scene();
     const all = ['first', 'second', 'third'];
     put(aKey({ id: 'k', secrets: all.map((one) => aSecret({ digest: digestOf(one) })) }));
-    for (const one of all) await finder.find(one);
+    for (const one of all) await find(one);
     records.delete(digestOf(gone));
     tell({ kind: 'missed' });
-    await finder.find(gone);
+    await find(gone);
     const others = all.filter((one) => one !== gone);
-    for (const one of others) await finder.find(one);
+    for (const one of others) await find(one);
     const { asked } = state;
-    for (const one of others) await finder.find(one);
+    for (const one of others) await find(one);
     assert.equal(state.asked, asked, 'they are known');
     tell({ kind: 'changed', keyId: 'k' });
-    for (const one of others) await finder.find(one);
+    for (const one of others) await find(one);
     assert.equal(state.asked, asked + 2, 'and are asked for anew');
   });
 }
@@ -234,22 +232,22 @@ test('keys of the file and mistyped keys need no store', async () => {
     enabled: true,
     expiresAt: undefined,
   };
-  const { finder, state } = scene({ staticKeys: [fixed] });
+  const { find, state } = scene({ staticKeys: [fixed] });
   state.isAway = true;
-  assert.equal((await finder.find('gh_demo'))?.id, 'demo');
-  assert.equal(await finder.find(`gh_${'x'.repeat(27)}_000000`), 'mistyped');
+  assert.equal((await find('gh_demo'))?.id, 'demo');
+  assert.equal(await find(`gh_${'x'.repeat(27)}_000000`), 'mistyped');
   assert.equal(state.asked, 0);
 });
 
 test('guesses do not make the cache grow without end, and push no key out', async () => {
-  const { finder, state, put } = scene();
+  const { find, state, put } = scene();
   put(key);
-  await finder.find(secret);
-  for (let guess = 0; guess < unknownKeysMax + 5; guess += 1) await finder.find(`guess ${guess}`);
+  await find(secret);
+  for (let guess = 0; guess < unknownKeysMax + 5; guess += 1) await find(`guess ${guess}`);
   const asked = state.asked;
-  await finder.find(secret);
+  await find(secret);
   assert.equal(state.asked, asked);
-  await finder.find('guess 0');
+  await find('guess 0');
   assert.equal(state.asked, asked + 1, 'the oldest guess was forgotten');
 });
 
@@ -258,14 +256,14 @@ function inFile(id: string): StaticKey {
 }
 
 test('under other rules there are other keys of the file, and what the store said lately is known under all', async () => {
-  const { under, finder, state, put } = scene({ staticKeys: [inFile('before')] });
+  const { under, find, state, put } = scene({ staticKeys: [inFile('before')] });
   put(aKey({ id: 'stored', secrets: [aSecret({ digest: digestOf(secret) })] }));
-  await finder.find(secret);
+  await find(secret);
   const other = under({ staticKeys: [inFile('after')] });
   state.isAway = true;
-  assert.equal((await other.find('after'))?.id, 'after');
-  assert.equal((await other.find(secret))?.id, 'stored');
-  await assert.rejects(async () => other.find('before'), StoreUnavailable);
+  assert.equal((await other('after'))?.id, 'after');
+  assert.equal((await other(secret))?.id, 'stored');
+  await assert.rejects(async () => other('before'), StoreUnavailable);
   // A request that began before the reload ends as it began.
-  assert.equal((await finder.find('before'))?.id, 'before');
+  assert.equal((await find('before'))?.id, 'before');
 });
