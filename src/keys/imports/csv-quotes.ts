@@ -1,33 +1,27 @@
 /** Follows the quotes of one record of CSV (RFC 4180), however it is cut into pieces. */
-interface Quotes {
-  take(piece: string): void;
+export class Quotes {
+  #state: State = 'start';
+
   /**
    * Whether what was taken ends within a quoted cell, or holds one that goes on after its last quote: where such a record ends
    * cannot be known.
    */
-  state(): 'closed' | 'open' | 'torn';
+  get state(): 'closed' | 'open' | 'torn' {
+    if (this.#state === 'quoted') return 'open';
+    return this.#state === 'torn' ? 'torn' : 'closed';
+  }
+
+  take(piece: string): void {
+    if (piece.includes('"') || this.#state === 'afterQuote' || this.#state === 'return') {
+      for (const character of piece) this.#state = next(this.#state, character);
+    } else if (piece !== '' && (this.#state === 'start' || this.#state === 'plain')) {
+      // Without a quote only its end counts; within a quoted cell nothing does.
+      this.#state = piece.endsWith(',') ? 'start' : 'plain';
+    }
+  }
 }
 
 type State = 'start' | 'plain' | 'quoted' | 'afterQuote' | 'return' | 'torn';
-
-/** Follows a record from its beginning. */
-export function createQuotes(): Quotes {
-  let state: State = 'start';
-  return {
-    take(piece) {
-      if (piece.includes('"') || state === 'afterQuote' || state === 'return') {
-        for (const character of piece) state = next(state, character);
-      } else if (piece !== '' && (state === 'start' || state === 'plain')) {
-        // Without a quote only its end counts; within a quoted cell nothing does.
-        state = piece.endsWith(',') ? 'start' : 'plain';
-      }
-    },
-    state() {
-      if (state === 'quoted') return 'open';
-      return state === 'torn' ? 'torn' : 'closed';
-    },
-  };
-}
 
 function next(state: State, character: string): State {
   if (state === 'quoted') return character === '"' ? 'afterQuote' : 'quoted';

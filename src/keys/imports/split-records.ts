@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { keyBytesMax } from '../key-limits.ts';
 import { BrokenFile } from '../key-problem.ts';
-import { createQuotes } from './csv-quotes.ts';
+import { Quotes } from './csv-quotes.ts';
 
 export type ImportForm = 'csv' | 'json';
 
@@ -36,7 +36,7 @@ export async function* splitRecords(
 
 class Splitter {
   #form: ImportForm | undefined;
-  #quotes = createQuotes();
+  #quotes = new Quotes();
   #taken = '';
   #first = 1;
   #number = 1;
@@ -58,7 +58,7 @@ class Splitter {
   breakLine(): TextRecord | undefined {
     this.#number += 1;
     this.#begin();
-    if (this.#form === 'csv' && this.#quotes.state() === 'open' && this.#taken.length <= keyBytesMax) {
+    if (this.#form === 'csv' && this.#quotes.state === 'open' && this.#taken.length <= keyBytesMax) {
       this.take('\n');
       return undefined;
     }
@@ -87,14 +87,14 @@ class Splitter {
     const number = this.#first;
     if (this.#form === 'csv') this.#refuseUnclosed(number);
     const record = { number, form: this.#form, ...decode(this.#taken, number === 1) };
-    this.#quotes = createQuotes();
+    this.#quotes = new Quotes();
     this.#taken = '';
     this.#first = this.#number;
     return record;
   }
 
   #refuseUnclosed(number: number): void {
-    const state = this.#quotes.state();
+    const state = this.#quotes.state;
     if (state === 'closed') return;
     let further = '';
     // Whether it was closed too early or not at all cannot be told.
