@@ -12,15 +12,17 @@ export function createKeyId(now: number): string {
   for (let rest = now; time.length < timeLength; rest = Math.floor(rest / alphabet.length)) {
     time = alphabet.charAt(rest % alphabet.length) + time;
   }
-  const random = [...randomBytes(randomLength)].map((byte) => alphabet.charAt(byte % alphabet.length));
-  return `key_${time}${random.join('')}`;
+  return `key_${time}${lettersOf(randomBytes(randomLength))}`;
 }
 
 /** The id of the key that a named request makes: the same name gives the same id, on every gateway and at any time. */
 export function keyIdOf(name: string): string {
-  const digest = hash('sha256', name, 'buffer');
-  const letters = [...digest.subarray(0, timeLength + randomLength)];
-  return `key_${letters.map((byte) => alphabet.charAt(byte % alphabet.length)).join('')}`;
+  return `key_${lettersOf(hash('sha256', name, 'buffer').subarray(0, timeLength + randomLength))}`;
+}
+
+/** A letter for each byte: there are 32, so all are equally likely. */
+function lettersOf(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => alphabet.charAt(byte % alphabet.length)).join('');
 }
 
 /** What an id may look like: it appears in headers, logs and paths as it is. */

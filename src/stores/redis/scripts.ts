@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 /** A Lua script and the SHA-1 by which Redis knows it once it has seen it. */
@@ -44,5 +44,5 @@ function shared(source: string): SharedScript {
 }
 
 function script(source: string): Script {
-  return { source, sha: createHash('sha1').update(source).digest('hex') };
+  return { source, sha: hash('sha1', source) };
 }
