@@ -124,10 +124,8 @@ export function describeFailure(thrown: unknown, whyAway: Reason): Failure {
     return fail(`is not connected: ${why}`, { mayHaveHappened: false, general: true, isTemporary });
   }
   if (wasCutOff(thrown)) {
-    const error = new StoreUnavailable(whyAway.message, {
-      mayHaveHappened: true,
-      isTemporary: whyAway.isTemporary,
-    });
+    const { message: why, isTemporary } = whyAway;
+    const error = new StoreUnavailable(why, { mayHaveHappened: true, isTemporary });
     return { error, general: true, answered: false };
   }
   const root = rootOf(thrown);
@@ -135,10 +133,8 @@ export function describeFailure(thrown: unknown, whyAway: Reason): Failure {
     return fail(root.message, { mayHaveHappened: true, general: true, isTemporary: true });
   }
   if (sentOnTooOften.test(message)) {
-    return {
-      ...fail('is moving the slot', { mayHaveHappened: false, general: false, isTemporary: true }),
-      answered: true,
-    };
+    const failure = fail('is moving the slot', { mayHaveHappened: false, general: false, isTemporary: true });
+    return { ...failure, answered: true };
   }
   if (/No such master with that name/.test(message)) {
     return fail('has no master of this name, say its sentinels', { mayHaveHappened: false, general: true });

@@ -8,17 +8,16 @@ import { slotOf } from './slot.ts';
 /** When no other reason is known. */
 const closedByRedis: Reason = { message: 'Redis closed the connection', isTemporary: true };
 
-/** A call, as far as the health of Redis is concerned: its breaker, and how many wait for it. */
-interface Asked {
+/** A question to Redis that has not been answered yet. */
+export interface Call {
   /** Undefined for calls that bypass it. */
   readonly breaker: Breaker | undefined;
+  /** How many wait for it. */
   readonly waiting: number;
-}
-
-/** A question to Redis that has not been answered yet. */
-export interface Call extends Asked {
   readonly reject: (error: unknown) => void;
 }
+
+type Asked = Omit<Call, 'reject'>;
 
 /** Whether Redis can be asked, and if not, why: judged by how earlier calls went, and by what the client says. */
 export class Health {
