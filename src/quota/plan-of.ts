@@ -1,13 +1,10 @@
 import { BoundedMap } from '../collections/bounded-map.ts';
 import { isPeriodUnit, type PlanRule, type QuotaRule } from '../config/plan-rule.ts';
 import { Refusal } from '../refusals.ts';
-import type { OwnQuota } from '../stores/key-store.ts';
+import type { KeyRecord, OwnQuota } from '../stores/key-store.ts';
 
 /** What a key says about its limits. */
-export interface Entitlement {
-  readonly plan: string;
-  readonly quotas: readonly OwnQuota[];
-}
+export type Entitlement = Pick<KeyRecord, 'plan' | 'quotas'>;
 
 /** The rules of so many keys with quotas of their own are kept; those of more are made again when they are needed. */
 const keptMax = 10_000;

@@ -6,11 +6,11 @@ import { suggest, suggestNear } from '../config/wording.ts';
 import { isKeyId } from '../keys/key-id.ts';
 import { badCursor, type Page } from '../keys/key-pages.ts';
 import { KeyProblem } from '../keys/key-problem.ts';
-import type { KnownKey, Listed } from '../stores/key-store.ts';
+import type { KeyRecord, KnownKey, Listed } from '../stores/key-store.ts';
 import { ifReadable } from '../stores/ledger.ts';
 import type { Store } from '../stores/store.ts';
 import { countersAt, countersBefore } from './counters.ts';
-import { planOf, type Entitlement } from './plan-of.ts';
+import { planOf } from './plan-of.ts';
 import { readUsage, zeroOf, type UsageReading } from './usage-reading.ts';
 
 /** What a key has used of its quotas. */
@@ -67,9 +67,7 @@ interface UsageBookParts {
 }
 
 /** A key, of the configuration or of the store. */
-interface EntitledKey extends Entitlement {
-  readonly id: string;
-}
+type EntitledKey = Pick<KeyRecord, 'id' | 'plan' | 'quotas'>;
 
 interface StoredPage {
   readonly keys: readonly Listed<KnownKey>[];

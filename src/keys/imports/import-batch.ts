@@ -4,7 +4,7 @@ import type { AddAnswer, KeyRecord, KeyStore } from '../../stores/key-store.ts';
 import { isOutage, Unreadable } from '../../stores/ledger.ts';
 import { amendKey, type KeyFields } from '../key-fields.ts';
 import { KeyProblem } from '../key-problem.ts';
-import type { KeyRules } from '../key-rules.ts';
+import type { KeyTools } from '../key-rules.ts';
 import { differences } from '../key-view.ts';
 import { liveSecrets } from '../secrets.ts';
 import type { Candidate } from './read-candidate.ts';
@@ -20,10 +20,7 @@ interface Answered {
   readonly answer: AddAnswer | KeyProblem | Unreadable;
 }
 
-interface BatchParts {
-  readonly store: KeyStore;
-  readonly rules: KeyRules;
-  readonly now: () => number;
+interface BatchParts extends KeyTools {
   readonly actor: string;
   /** Whether existing keys are updated to match the lines. */
   readonly update: boolean;

@@ -48,10 +48,10 @@ const batchSize = 250;
 export async function importKeys(
   lines: AsyncIterable<ImportLine>,
   options: ImportOptions & { readonly actor: string },
-  by: KeyTools,
+  tools: KeyTools,
 ): Promise<ImportReport> {
   const counts = { ...nothingImported };
-  const importer = new BatchImporter({ ...by, actor: options.actor, update: options.update });
+  const importer = new BatchImporter({ ...tools, actor: options.actor, update: options.update });
   let batch: Candidate[] = [];
 
   function refuse(number: number, message: string): void {
@@ -72,7 +72,7 @@ export async function importKeys(
   function take(line: ImportLine): void {
     try {
       if ('fault' in line) refuse(line.number, line.fault);
-      else batch.push(readCandidate(line.number, line.fields, { ...by, plan: options.plan }));
+      else batch.push(readCandidate(line.number, line.fields, { ...tools, plan: options.plan }));
     } catch (error) {
       refuse(line.number, refusedFor(error).refused);
     }
@@ -94,7 +94,7 @@ export async function importKeys(
   }
 
   // Otherwise every line would report it.
-  readKeyFields({ plan: options.plan }, by.rules);
+  readKeyFields({ plan: options.plan }, tools.rules);
   try {
     for await (const line of lines) {
       counts.lines += 1;
