@@ -132,10 +132,7 @@ export class Leases {
 
   /** Resolves when the work is done, or at that time: a call may wait for a silent store until its deadline. */
   async #inTime(work: Promise<void>, until: number): Promise<void> {
-    const { promise: isLate, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#clock.after(Math.max(0, until - this.#clock.mono()), resolve);
-    await Promise.race([work, isLate]);
-    cancel();
+    await Promise.race([work, pause(this.#clock, Math.max(0, until - this.#clock.mono()))]);
   }
 
   /** As many as there is room for: with more, what the first leases hold would be dropped in favour of the last. */
