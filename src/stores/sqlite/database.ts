@@ -1,7 +1,6 @@
 import { lstatSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import { StoreUnavailable } from '../ledger.ts';
 import { isEmpty } from './create-database.ts';
 import { isBusy } from './failures.ts';
 import { migrations } from './migrations.ts';
@@ -86,11 +85,11 @@ function connect(path: string, timeout: number): DatabaseSync {
     defensive: true,
   });
   try {
-    refuseForeignFile(database, path);
+    refuseForeignFile(database);
     // NORMAL in WAL mode survives kill -9 whole. A power cut may lose the last commits, never the file's integrity.
     database.exec('PRAGMA trusted_schema = OFF; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
     database.exec('PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -2048; PRAGMA temp_store = MEMORY');
-    migrate(database, path);
+    migrate(database);
     database.exec('PRAGMA busy_timeout = 0');
     return database;
   } catch (error) {
@@ -106,28 +105,24 @@ export function existing(path: string): URL {
   return address;
 }
 
-function refuseForeignFile(database: DatabaseSync, path: string): void {
+function refuseForeignFile(database: DatabaseSync): void {
   // Read in one transaction: another process may be making the tables at this moment.
   database.exec('BEGIN');
   const id = pragma(database, 'application_id');
   const tables = database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get();
   database.exec('COMMIT');
   if (id === applicationId || (id === 0 && tables?.['tables'] === 0)) return;
-  throw new StoreUnavailable(`cannot open ${path}: it is a database of another program`, {
-    mayHaveHappened: false,
-  });
+  throw new Error('it is a database of another program');
 }
 
-function migrate(database: DatabaseSync, path: string): void {
+function migrate(database: DatabaseSync): void {
   if (pragma(database, 'user_version') === migrations.length) return;
   transact(database, () => {
     // Read again under the lock: another process may have migrated in the meantime.
     const version = pragma(database, 'user_version');
     if (version > migrations.length) {
       const known = `version ${version}, this one knows up to ${migrations.length}`;
-      throw new StoreUnavailable(`cannot open ${path}: it was written by a newer Gatehouse (${known})`, {
-        mayHaveHappened: false,
-      });
+      throw new Error(`it was written by a newer Gatehouse (${known})`);
     }
     for (const migration of migrations.slice(version)) database.exec(migration);
     markAsOurs(database);
