@@ -1,6 +1,6 @@
 import type { RateRule } from '../config/plan-rule.ts';
 import { rateName } from '../config/quota-names.ts';
-import { StoreUnavailable, type Ledger, type CellsAnswer } from '../stores/ledger.ts';
+import { StoreUnavailable, unavailable, type CellsAnswer, type Ledger } from '../stores/ledger.ts';
 import { Alarm } from '../waiting/alarm.ts';
 import type { Clock } from '../waiting/clock.ts';
 import { turnsFor, WaitingRoom } from '../waiting/waiting-room.ts';
@@ -25,10 +25,7 @@ export class Rates {
       clock: options.clock,
       waitMs: options.deadlineMs,
       extraTurns: turnsFor.caller,
-      onLate: (waiter) => {
-        const late = new StoreUnavailable('No cell came in time', { mayHaveHappened: false });
-        this.#release(waiter).reject(late);
-      },
+      onLate: (waiter) => this.#release(waiter).reject(unavailable('No cell came in time')),
     });
     this.#onError = options.onError;
     this.#sweep = new Alarm({ clock: options.clock, afterMs: sweepMs, ring: () => this.#forgetRested() });

@@ -140,6 +140,11 @@ export class StoreUnavailable extends Error {
   }
 }
 
+/** The error of a call that surely changed nothing. */
+export function unavailable(message: string): StoreUnavailable {
+  return new StoreUnavailable(message, { mayHaveHappened: false });
+}
+
 /** What was thrown while something was only read: whatever became of it, nothing was changed. */
 export function withNothingChanged(error: unknown): unknown {
   if (!(error instanceof StoreUnavailable && error.mayHaveHappened)) return error;

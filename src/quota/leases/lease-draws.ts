@@ -1,6 +1,7 @@
 import {
   isOutage,
   StoreUnavailable,
+  unavailable,
   Unreadable,
   type DrawAnswer,
   type DrawOrder,
@@ -31,9 +32,9 @@ export class LeaseDraws {
     this.#access = access;
     this.#time = time;
     this.#steps = steps;
-    this.#lines = new LeaseLines(access.clock, access.deadlineMs, (waiter) => {
-      this.#failWaiter(waiter, new StoreUnavailable('No units came in time', { mayHaveHappened: false }));
-    });
+    this.#lines = new LeaseLines(access.clock, access.deadlineMs, (waiter) =>
+      this.#failWaiter(waiter, unavailable('No units came in time')),
+    );
   }
 
   /** Resolves when no draw is under way. */
@@ -93,7 +94,7 @@ export class LeaseDraws {
         // Two answers tell what time it is in the store, also if the first was read late. Then it has to go on.
         if (inVain > 2 && inVain < drawsInVainMax) await pause(this.#access.clock, inVain);
       }
-      this.#failLine(lease, new StoreUnavailable('The periods never settled', { mayHaveHappened: false }));
+      this.#failLine(lease, unavailable('The periods never settled'));
     } catch (error) {
       this.#access.onError(error);
       this.#failLine(lease, error);

@@ -2,6 +2,7 @@ import { slicesOf } from '../../collections/slices.ts';
 import {
   isOutage,
   StoreUnavailable,
+  unavailable,
   type Ledger,
   type PlaceAnswer,
   type PlaceOrder,
@@ -239,6 +240,5 @@ export class SharedPlaces {
 }
 
 function notSettled(): StoreUnavailable {
-  const message = 'after its outage it is not yet known which shared places are taken';
-  return new StoreUnavailable(message, { mayHaveHappened: false });
+  return unavailable('after its outage it is not yet known which shared places are taken');
 }

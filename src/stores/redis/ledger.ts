@@ -1,5 +1,5 @@
 import {
-  StoreUnavailable,
+  unavailable,
   type DrawAnswer,
   type Ledger,
   type CellsAnswer,
@@ -113,7 +113,7 @@ function readDraw(counters: number, answer: unknown): DrawAnswer {
     return { kind: 'not_current', now };
   }
   if (kind !== '-') throw notUnderstood();
-  throw new StoreUnavailable('the draw was cancelled before it ran', { mayHaveHappened: false });
+  throw unavailable('the draw was cancelled before it ran');
 }
 
 function readCells(answer: unknown): CellsAnswer {

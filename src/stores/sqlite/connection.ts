@@ -1,6 +1,6 @@
 import type { Stats } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { StoreUnavailable } from '../ledger.ts';
+import { unavailable, type StoreUnavailable } from '../ledger.ts';
 import type { StoreOptions } from '../store.ts';
 import { prepareCalls, type Calls } from './calls.ts';
 import { createDatabase } from './create-database.ts';
@@ -181,17 +181,12 @@ function connect(path: string, how: Connecting): Open {
     const readIdentity = prepareIdentity(database);
     const identity = readIdentity();
     // In another one every quota would be unspent, and every key unknown.
-    if (identity !== (how.identity ?? identity)) throw anotherDatabase(path);
+    if (identity !== (how.identity ?? identity))
+      throw unavailable(`${path} is not the database that it was at the start`);
     const calls = prepareCalls(database);
     return { database, identity, readIdentity, calls, openedAt: performance.now() };
   } catch (error) {
     database.close();
     throw error;
   }
-}
-
-function anotherDatabase(path: string): StoreUnavailable {
-  return new StoreUnavailable(`${path} is not the database that it was at the start`, {
-    mayHaveHappened: false,
-  });
 }

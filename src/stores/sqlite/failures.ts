@@ -1,5 +1,5 @@
 import { codeOf } from '../../content/error-code.ts';
-import { StoreUnavailable, Unreadable } from '../ledger.ts';
+import { StoreUnavailable, unavailable, Unreadable } from '../ledger.ts';
 
 export const SQLITE_BUSY = 5;
 const SQLITE_FULL = 13;
@@ -34,10 +34,10 @@ export function describeFailure(error: unknown, what: string): StoreUnavailable 
   if (error instanceof StoreUnavailable) return error;
   if (isOutOfRange(error)) return new Unreadable(`${what}: it holds a number that cannot be counted exactly`);
   if (isSqliteError(error) && error.errcode === SQLITE_NOTADB) {
-    return new StoreUnavailable(`${what}: it is not a SQLite database`, { mayHaveHappened: false });
+    return unavailable(`${what}: it is not a SQLite database`);
   }
   const reason = isSqliteError(error) ? error.errstr : error instanceof Error ? error.message : 'unknown';
-  return new StoreUnavailable(`${what}: ${reason}`, { mayHaveHappened: false });
+  return unavailable(`${what}: ${reason}`);
 }
 
 /** What `node:sqlite` says about an integer beyond 2^53, which nothing here writes. */

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import {
-  StoreUnavailable,
+  unavailable,
   type Counter,
   type DrawAnswer,
   type DrawOrder,
@@ -112,7 +112,7 @@ function drawnBy(answer: unknown): Drawn | undefined {
 function answerAgain(answer: unknown): DrawAnswer {
   const drawn = drawnBy(answer);
   if (drawn !== undefined) return drawn;
-  throw new StoreUnavailable('the draw was cancelled before it ran', { mayHaveHappened: false });
+  throw unavailable('the draw was cancelled before it ran');
 }
 
 function undoDraw(sql: Statements, order: StepOrder, answer: unknown): void {

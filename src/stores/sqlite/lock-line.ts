@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../ledger.ts';
+import { unavailable } from '../ledger.ts';
 import { Locked } from './connection.ts';
 
 /**
@@ -82,8 +82,4 @@ function settles<T>(work: () => T, resolve: (value: T) => void, reject: (error: 
     reject(error);
   }
   return true;
-}
-
-function unavailable(message: string): StoreUnavailable {
-  return new StoreUnavailable(message, { mayHaveHappened: false });
 }

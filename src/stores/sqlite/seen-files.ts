@@ -1,5 +1,5 @@
 import { statSync, type Stats } from 'node:fs';
-import { StoreUnavailable } from '../ledger.ts';
+import { unavailable } from '../ledger.ts';
 import { logBytesUncopied } from './checkpoint.ts';
 import { filesBeside } from './files-beside.ts';
 
@@ -43,8 +43,7 @@ export function hasOutgrown(now: Stats | undefined, before: Stats | undefined): 
 export function refuseForeignLog(path: string, seen: Seen): void {
   const now = lookAt(path);
   if (now.file === undefined || isSame(now.file, seen.file) || !isSame(now.log, seen.log)) return;
-  throw new StoreUnavailable(
+  throw unavailable(
     `${path} was replaced, and ${filesBeside(path).log} belongs to the file before it: remove it`,
-    { mayHaveHappened: false },
   );
 }

@@ -2,7 +2,7 @@ import { serverNameOf } from '../../../config/addresses.ts';
 import { areCertificates, readAuthorities } from '../../../config/certificates.ts';
 import type { RedisAddress } from '../../../config/config.ts';
 import { readText, UnusableText } from '../../../config/read-text.ts';
-import { StoreUnavailable } from '../../ledger.ts';
+import { unavailable } from '../../ledger.ts';
 
 /** What a connection trusts: these authorities or, without any, those that Node trusts. */
 export interface Trust {
@@ -45,6 +45,6 @@ function readAtStart(file: string): string {
     return readAuthorities(file);
   } catch (error) {
     if (!(error instanceof UnusableText)) throw error;
-    throw new StoreUnavailable(`the file ${file} of its ca ${error.message}`, { mayHaveHappened: false });
+    throw unavailable(`the file ${file} of its ca ${error.message}`);
   }
 }
