@@ -108,7 +108,8 @@ export interface KeyChange {
 }
 
 /** `taken`: one of the secrets belongs to another key, or did. */
-export type ChangeAnswer = 'done' | 'exists' | 'missing' | 'outdated' | 'taken';
+export const changeAnswers = ['done', 'exists', 'missing', 'outdated', 'taken'] as const;
+export type ChangeAnswer = (typeof changeAnswers)[number];
 
 export type AddAnswer =
   | { readonly kind: 'added' }

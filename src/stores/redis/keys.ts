@@ -11,6 +11,7 @@ import {
 import {
   auditEntriesMax,
   auditKeptMs,
+  changeAnswers,
   feedEntriesMax,
   type AddAnswer,
   type AuditEntry,
@@ -210,17 +211,10 @@ function addAnswerOf(answer: string): AddAnswer {
   return answer.startsWith('?') ? { kind: 'lost', id: answer.slice(1) } : { kind: 'id_taken' };
 }
 
-const changeAnswers = new Set<unknown>([
-  'done',
-  'exists',
-  'missing',
-  'outdated',
-  'taken',
-] satisfies ChangeAnswer[]);
-
 function readChangeAnswer(answer: unknown): ChangeAnswer {
-  if (!changeAnswers.has(answer)) throw notUnderstood();
-  return answer as ChangeAnswer;
+  const known = changeAnswers.find((one) => one === answer);
+  if (known === undefined) throw notUnderstood();
+  return known;
 }
 
 function entryOf(id: string, fields: readonly string[]): AuditEntry {
