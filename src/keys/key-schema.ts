@@ -5,6 +5,7 @@ import type { OwnQuota } from '../stores/key-store.ts';
 import type { KeyFields } from './key-fields.ts';
 import { labelPattern, labelsMax, lineLengthMax, networksMax, quotasMax, scopesMax } from './key-limits.ts';
 import type { KeyView, SecretView } from './key-view.ts';
+import { standings } from './standing.ts';
 
 /** JSON Schema (draft 2020-12), as far as it is used here. */
 export type Schema = Readonly<Record<string, unknown>>;
@@ -105,7 +106,7 @@ const keyProperties: SchemaOf<KeyView> = {
   state: {
     description: 'Whether it may be used now, and if not, why.',
     type: 'string',
-    enum: ['good', 'revoked', 'disabled', 'not_yet_valid', 'expired'],
+    enum: standings,
   },
   ...fieldSchemas,
   revokedAt: { description: 'Since when it is revoked for ever; null when it is not.', ...moment },

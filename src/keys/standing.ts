@@ -3,7 +3,8 @@ import { networksOf, type Networks } from '../wire/networks.ts';
 import type { FoundKey } from './found-key.ts';
 
 /** Whether a key may be used at a moment, whichever of its secrets is used, and if not, why. */
-export type Standing = 'good' | 'revoked' | 'disabled' | 'not_yet_valid' | 'expired';
+export const standings = ['good', 'revoked', 'disabled', 'not_yet_valid', 'expired'] as const;
+export type Standing = (typeof standings)[number];
 
 /** Why a key that was found is not let in. Callers are never told the reason, operators are. */
 export type KeyFlaw = Exclude<Standing, 'good'> | 'secret_expired' | 'wrong_network';
