@@ -1,4 +1,4 @@
-import type { PeriodRule } from '../config/plan-rule.ts';
+import { rateUnits, type PeriodRule } from '../config/plan-rule.ts';
 import { endOfTime } from '../stores/ledger.ts';
 
 /** Half-open: `start` belongs to the period, `end` to the next one. Milliseconds since the epoch. */
@@ -33,11 +33,10 @@ function holds(period: Period, atMs: number): boolean {
 }
 
 function findPeriod(rule: PeriodRule, atMs: number): Period {
-  if (rule.per === 'lifetime') return lifetime;
-  if (rule.per === 'second') return clockPeriod(rule, 1000, atMs);
-  if (rule.per === 'minute') return clockPeriod(rule, 60_000, atMs);
-  if (rule.per === 'hour') return clockPeriod(rule, 3_600_000, atMs);
-  return calendarPeriod(rule, calendars[rule.per], atMs);
+  const { per } = rule;
+  if (per === 'lifetime') return lifetime;
+  if (per === 'second' || per === 'minute' || per === 'hour') return clockPeriod(rule, rateUnits[per], atMs);
+  return calendarPeriod(rule, calendars[per], atMs);
 }
 
 interface OffsetSpan extends Period {
