@@ -164,50 +164,6 @@ test('what comes late neither ends a row of failures nor counts as one more', as
   }
 });
 
-const failures: readonly (readonly [
-  what: string,
-  event: string,
-  error: Error | undefined,
-  isTemporary: boolean,
-])[] = [
-  ['is loading its data', 'loading', undefined, true],
-  ['is not there', 'error', Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }), true],
-  ['closes the connection', 'error', new Error('Connection is closed.'), true],
-  ['has no free client', 'error', replyError('ERR max number of clients reached'), true],
-  ['is behind sentinels that are not there', 'error', new Error('All sentinels are unreachable.'), true],
-  ['refuses the password', 'error', replyError('WRONGPASS invalid username-password pair'), false],
-  ['wants a password', 'error', replyError('NOAUTH Authentication required.'), false],
-  [
-    'denies a command',
-    'error',
-    replyError("NOPERM User x has no permissions to run the 'ping' command"),
-    false,
-  ],
-  ['is no Redis', 'error', new Error('Protocol error, got "H" as reply type byte'), false],
-];
-for (const [what, event, error, isTemporary] of failures) {
-  test(`a Redis that ${what} is ${isTemporary ? '' : 'not '}worth waiting for`, async () => {
-    const client = standIn({ status: 'connecting' });
-    const link = createLink(client, { deadlineMs: 1000, where: 'here' });
-    client.emit(event, error);
-    await assert.rejects(
-      link.ask(async () => 'never'),
-      { name: 'StoreUnavailable', isTemporary },
-    );
-  });
-}
-
-test('what one call is refused for keeps from no other', async () => {
-  const link = createLink(standIn(), { deadlineMs: 1000, where: 'here' });
-  const full = replyError('OOM command not allowed');
-  for (let calls = 0; calls < 9; calls += 1)
-    await assert.rejects(
-      link.send('key', () => Promise.reject(full)),
-      /no memory left/,
-    );
-  assert.equal(await link.send('key', async () => 'well'), 'well');
-});
-
 test('an answer that is not one for each of those who asked is none for any of them', async () => {
   for (const answer of [null, 'OK', [], ['one'], ['one', 'two', 'three']]) {
     const link = createLink(standIn({ evalsha: async () => answer }), { deadlineMs: 1000, where: 'here' });
@@ -252,12 +208,4 @@ test('what a change of a key is answered in words that are not known may have ha
       mayHaveHappened: true,
     });
   }
-});
-
-test('a call that nobody answered in time may have been done', async () => {
-  const link = createLink(standIn(), { deadlineMs: 20, where: 'here' });
-  await assert.rejects(
-    link.send('key', () => new Promise(() => undefined)),
-    { message: 'Redis did not answer within 20 ms', mayHaveHappened: true },
-  );
 });
