@@ -3,7 +3,7 @@ import { filled, none } from '../collections/filled.ts';
 import { RecordRing } from '../collections/record-ring.ts';
 import type { FoundKey } from './found-key.ts';
 
-/** A key as the store returned it, and when it was asked. */
+/** A key as the store returned it, when it was asked, and where `KeyCache.changes` stood then. */
 export interface KeptKey {
   readonly found: FoundKey;
   readonly readAt: number;

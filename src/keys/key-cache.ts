@@ -10,12 +10,6 @@ interface CachedKey {
   readonly isFresh: boolean;
 }
 
-/** When the store was asked, and where `changes` stood then. */
-export interface Reading {
-  readonly readAt: number;
-  readonly asOf: number;
-}
-
 /** They are kept apart from known keys, so that guessing cannot push real keys out. */
 export const unknownKeysMax = 10_000;
 /** Once this many keys have changed all known ones are looked through, which takes some 15 ms. */
@@ -50,7 +44,7 @@ export class KeyCache {
   }
 
   /** Keeps an answer, unless its key has changed since it was asked for. What has been doubted since then is kept in doubt. */
-  keep(digest: string, found: FoundKey | undefined, { readAt, asOf }: Reading): void {
+  keep(digest: string, found: FoundKey | undefined, { readAt, asOf }: Omit<KeptKey, 'found'>): void {
     if (found === undefined) {
       if (asOf < (this.#known.get(digest)?.asOf ?? 0)) return; // it was found since
       this.#known.delete(digest);
