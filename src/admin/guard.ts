@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { isLoopback, parseAddress } from '../config/addresses.ts';
 import type { AdminToken, Config } from '../config/config.ts';
-import { createFailedKeys } from '../keys/failed-keys.ts';
+import { countFailedKeys } from '../keys/failed-keys.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { peerOf } from '../wire/client-address.ts';
 import { AdminProblem } from './problem.ts';
@@ -21,7 +21,7 @@ const perMs = 60_000;
 
 /** Creates a guard. The address is the configured one; its port may be 0. */
 export function createGuard({ admin }: Pick<Config, 'admin'>, logger: Logger): Guard {
-  const failed = createFailedKeys({
+  const countFailed = countFailedKeys({
     failuresMax,
     perMs,
     mono: () => performance.now(),
@@ -41,7 +41,7 @@ export function createGuard({ admin }: Pick<Config, 'admin'>, logger: Logger): G
       const token = given === undefined ? undefined : findToken(given, admin.tokens);
       if (token !== undefined) return token;
       // A request without a token is not a guess.
-      const slowed = given === undefined ? undefined : failed.count(peerOf(req.socket));
+      const slowed = given === undefined ? undefined : countFailed(peerOf(req.socket));
       if (slowed !== undefined) {
         throw new AdminProblem('too_many_failures', 'Too many tokens that are not valid', {
           headers: { 'Retry-After': String(slowed.retryInSeconds) },

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AuthConfig, Config } from '../config/config.ts';
-import { createFailedKeys, type FailedKeys } from '../keys/failed-keys.ts';
+import { countFailedKeys, type CountFailed } from '../keys/failed-keys.ts';
 import { createKeyFormat } from '../keys/key-format.ts';
 import { createKeyring, type KeyringRules } from '../keys/keyring.ts';
 import { UseNotes } from '../keys/use-notes.ts';
@@ -40,13 +40,13 @@ export function openKeyChecks({ store, countFailure, logger }: KeyCheckParts): K
       const { guessing } = rules.auth;
       // A reload does not forgive clients that have tried too often.
       if (guesses === undefined || !isDeepStrictEqual(guesses.guessing, guessing))
-        guesses = { guessing, failed: guessing && countFailed(guessing, logger) };
-      const { failed } = guesses;
+        guesses = { guessing, count: guessing && countGuesses(guessing, logger) };
+      const { count } = guesses;
       return {
         findKey: keyring.under(keyringRules(rules)),
         noteUse: (found, now) => uses.note(found, now),
         noteFailure(client) {
-          const tooMany = failed?.count(client);
+          const tooMany = count?.(client);
           countFailure(tooMany !== undefined);
           return tooMany;
         },
@@ -62,10 +62,10 @@ export function openKeyChecks({ store, countFailure, logger }: KeyCheckParts): K
   };
 }
 
-/** The invalid keys counted, and the rule that counts them; undefined where there may be any number. */
+/** What counts the invalid keys, and by which rule; undefined where there may be any number. */
 interface Guesses {
   readonly guessing: AuthConfig['guessing'];
-  readonly failed: FailedKeys | undefined;
+  readonly count: CountFailed | undefined;
 }
 
 function keyringRules({ auth, keys }: KeyCheckRules): KeyringRules {
@@ -73,8 +73,8 @@ function keyringRules({ auth, keys }: KeyCheckRules): KeyringRules {
   return { staticKeys: keys, format: createKeyFormat(prefix), cacheForMs, graceOnOutageMs };
 }
 
-function countFailed(guessing: NonNullable<AuthConfig['guessing']>, logger: Logger): FailedKeys {
-  return createFailedKeys({
+function countGuesses(guessing: NonNullable<AuthConfig['guessing']>, logger: Logger): CountFailed {
+  return countFailedKeys({
     ...guessing,
     mono,
     report: (report) => logger.warn(report, 'too many keys that are not valid: somebody may be guessing'),

@@ -2,13 +2,10 @@ import { isIPv6 } from 'node:net';
 import { BoundedMap } from '../collections/bounded-map.ts';
 import { groupsOf } from '../config/addresses.ts';
 
-/** Counts the keys that were not valid, for each network of clients, in bounded memory. */
-export interface FailedKeys {
-  /** Counts one. Once there are too many in the interval, says when it ends. */
-  count(client: string): { readonly retryInSeconds: number } | undefined;
-}
+/** Counts a key that was not valid. Once its network has had too many in the interval, says when that ends. */
+export type CountFailed = (client: string) => { readonly retryInSeconds: number } | undefined;
 
-interface FailedKeysOptions {
+interface FailuresOptions {
   /** How many a network may have in an interval before it is told to slow down. */
   readonly failuresMax: number;
   readonly perMs: number;
@@ -33,8 +30,8 @@ interface Interval {
   failures: number;
 }
 
-/** Creates a counter without failures. */
-export function createFailedKeys({ failuresMax, perMs, mono, report }: FailedKeysOptions): FailedKeys {
+/** Counts from none, for each network of clients, in bounded memory. */
+export function countFailedKeys({ failuresMax, perMs, mono, report }: FailuresOptions): CountFailed {
   const intervals = new BoundedMap<string, Interval>(networksMax);
   let reportAt = 0;
   let unreported = 0;
@@ -49,20 +46,18 @@ export function createFailedKeys({ failuresMax, perMs, mono, report }: FailedKey
     unreported = 0;
   }
 
-  return {
-    count(client) {
-      const at = mono();
-      const network = networkOf(client);
-      let interval = intervals.get(network);
-      if (interval === undefined || at >= interval.endsAt) {
-        interval = { endsAt: at + perMs, failures: 0 };
-        intervals.set(network, interval);
-      }
-      interval.failures += 1;
-      if (interval.failures <= failuresMax) return undefined;
-      if (interval.failures === failuresMax + 1) tell(network, at);
-      return { retryInSeconds: Math.max(1, Math.ceil((interval.endsAt - at) / 1000)) };
-    },
+  return function count(client) {
+    const at = mono();
+    const network = networkOf(client);
+    let interval = intervals.get(network);
+    if (interval === undefined || at >= interval.endsAt) {
+      interval = { endsAt: at + perMs, failures: 0 };
+      intervals.set(network, interval);
+    }
+    interval.failures += 1;
+    if (interval.failures <= failuresMax) return undefined;
+    if (interval.failures === failuresMax + 1) tell(network, at);
+    return { retryInSeconds: Math.max(1, Math.ceil((interval.endsAt - at) / 1000)) };
   };
 }
 
