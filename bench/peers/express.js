@@ -60,7 +60,15 @@ app.use(async function admit(req, res, next) {
   }
 });
 
-const agent = new Agent({ keepAlive: true, maxSockets: 256 });
+const passing = {
+  agent: new Agent({ keepAlive: true, maxSockets: 256 }),
+  on: {
+    proxyReq(proxyReq, req) {
+      proxyReq.removeHeader('apikey');
+      fixRequestBody(proxyReq, req);
+    },
+  },
+};
 const path = '/v1/voice-gender-recognition/api';
 app.post(
   `${path}/name`,
@@ -69,10 +77,10 @@ app.post(
     if (isName(req.body)) next();
     else res.status(400).json({ error: 'The body is not valid' });
   },
-  createProxyMiddleware({ target: upstream, agent, on: { proxyReq: fixRequestBody } }),
+  createProxyMiddleware({ ...passing, target: upstream }),
 );
-app.get(`${path}/big`, createProxyMiddleware({ target: upstream, agent }));
-app.post(`${path}/voice`, createProxyMiddleware({ target: sink, agent }));
+app.get(`${path}/big`, createProxyMiddleware({ ...passing, target: upstream }));
+app.post(`${path}/voice`, createProxyMiddleware({ ...passing, target: sink }));
 app.use(function failed(_error, _req, res, _next) {
   res.status(400).json({ error: 'The body is not valid' });
 });
