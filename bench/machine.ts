@@ -62,9 +62,7 @@ export function whyNotHere(): string | undefined {
   if (process.platform !== 'linux' || allowedCores().length < 2)
     return 'The bench needs Linux and two cores: one for what is measured, one for the load.';
   const missing = ['wrk', 'taskset'].filter((name) => findProgram(name) === undefined);
-  return missing.length === 0
-    ? undefined
-    : missing.map((name) => `${name} is not installed; ${adviceFor(name)}`).join('\n');
+  return missing.length === 0 ? undefined : missing.map(whyMissing).join('\n');
 }
 
 const packages: Readonly<Record<string, string>> = {
@@ -84,8 +82,12 @@ export function findProgram(name: string): string | undefined {
 /** The path of a program that something cannot do without. */
 export function need(name: string): string {
   const path = findProgram(name);
-  if (path === undefined) throw new CannotRun(`${name} is not installed; ${adviceFor(name)}`);
+  if (path === undefined) throw new CannotRun(whyMissing(name));
   return path;
+}
+
+export function whyMissing(name: string): string {
+  return `${name} is not installed; ${adviceFor(name)}`;
 }
 
 /** How a program gets onto the machine. */
