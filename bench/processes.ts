@@ -2,6 +2,7 @@ import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process'
 import { once } from 'node:events';
 import { openSync, closeSync, readFileSync, readdirSync, truncateSync } from 'node:fs';
 import { connect } from 'node:net';
+import { basename } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { hasEnded } from '../test/helpers/has-ended.ts';
 import { CannotRun } from './cannot-run.ts';
@@ -114,7 +115,7 @@ export async function start({
     if (hasEnded(child) || performance.now() > deadline) {
       const why = whyEnded(child, log);
       await stopChild(child);
-      throw new CannotRun(`${command} did not start: ${why}`);
+      throw new CannotRun(`${basename(command)} did not start: ${why}`);
     }
     await pause(20);
   }

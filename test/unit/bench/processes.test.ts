@@ -4,7 +4,9 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { runToEnd, spawnHere, whyEnded } from '../../../bench/processes.ts';
+import { CannotRun } from '../../../bench/cannot-run.ts';
+import { cores } from '../../../bench/machine.ts';
+import { runToEnd, spawnHere, start, whyEnded } from '../../../bench/processes.ts';
 import { until } from '../../helpers/poll.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
@@ -36,6 +38,13 @@ test('why a program ended is told by the error in its log, or the signal, or its
   assert.equal(await ended('kill -9 $$', access), 'killed by SIGKILL');
   assert.equal(await ended('exit 1', access, 'usage: it'), 'usage: it');
   assert.equal(await ended('exit 1'), 'it said nothing');
+});
+
+test('a server that does not start is told by its name, not by where it is on this machine', async (t) => {
+  const log = join(tempFolder(t), 'log');
+  const ended = { command: process.execPath, args: ['--eval', 'throw new Error("no port")'], log };
+  const message = 'node did not start: Error: no port';
+  await assert.rejects(start({ ...ended, cores: cores.all, port: 1 }), new CannotRun(message));
 });
 
 test('a bench that is told to end while it waits for a program ends at once, and the program with it', async (t) => {
