@@ -19,6 +19,9 @@ interface Comparison extends Goal {
   readonly against?: readonly Where[];
 }
 
+/** The value of a row that lacks a line. */
+export const notMeasured = 'not measured';
+
 type Where = readonly [scenario: string, subject: string];
 type Find = (where: Where) => Line | undefined;
 
@@ -170,7 +173,7 @@ function rowOf(
 ): readonly string[] {
   const print = (one: number): string => one.toFixed(unit === '×' ? 2 : 1);
   const limits = [`${must}${unit}`, `${aim}${unit}`];
-  if (value === undefined) return [title, 'not measured', '', ...limits, ''];
+  if (value === undefined) return [title, notMeasured, '', ...limits, ''];
   const reaches = (limit: number): boolean => (more ? value >= limit : value <= limit);
   const verdict = reaches(aim) ? 'aim' : reaches(must) ? 'must' : 'missed';
   const apart = rounds.length < 2 ? '' : `${print(Math.min(...rounds))}–${print(Math.max(...rounds))}`;

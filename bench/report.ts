@@ -1,4 +1,4 @@
-import { judge } from './bar.ts';
+import { judge, notMeasured } from './bar.ts';
 import { figures, type Line } from './line.ts';
 import { describeMachine, describePrograms } from './machine.ts';
 import type { LeftOut, Outcome, Pace } from './measure.ts';
@@ -26,7 +26,8 @@ function tooSlow({ partOfPeak }: Scenario, lines: readonly Line[]): readonly str
 
 /** What has been measured of the bar, for a terminal. */
 export function printBar(lines: readonly Line[]): string {
-  return printRows([barHead, ...judge(lines)]);
+  const measured = judge(lines).filter(([, value]) => value !== notMeasured);
+  return measured.length === 0 ? '' : `${printRows([barHead, ...measured])}\n`;
 }
 
 function printRows(rows: readonly (readonly string[])[]): string {

@@ -95,7 +95,7 @@ async function bench(): Promise<number> {
     lines.push(...outcome.lines);
     leftOut.push(...outcome.leftOut);
   }
-  process.stdout.write(`${printBar(lines)}\n`);
+  process.stdout.write(printBar(lines));
   if (chosen.length < scenarios.length || flags.quick || flags.subject.length > 0) {
     if (flags.quick) process.stdout.write(coldNote);
     process.stdout.write('Only a whole run is written to bench/results.md.\n');

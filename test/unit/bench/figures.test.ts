@@ -4,7 +4,7 @@ import { judge } from '../../../bench/bar.ts';
 import { lineOf, type Round } from '../../../bench/line.ts';
 import { readSeen, type Request } from '../../../bench/load.ts';
 import { secondsOf } from '../../../bench/measure.ts';
-import { printScenario } from '../../../bench/report.ts';
+import { printBar, printScenario } from '../../../bench/report.ts';
 import { scenarios } from '../../../bench/scenarios.ts';
 import { subjects } from '../../../bench/subjects.ts';
 
@@ -69,6 +69,13 @@ test('the bar compares medians, tells how far the rounds lie apart, and takes th
   ]);
   const memory = rows.get('peak resident memory, one process, any scenario but uploads');
   assert.deepEqual(memory, ['150.3 MB', '', '150 MB', '110 MB', 'missed'], 'uploads aside');
+});
+
+test('a terminal is told of the bar only what was measured', () => {
+  const printed = printBar([line('missing-key', 'gatehouse', [round({})])]);
+  assert.doesNotMatch(printed, /not measured/);
+  assert.match(printed, /^peak resident memory.* 100\.0 MB .*aim$/m);
+  assert.equal(printBar([]), '', 'nothing of it');
 });
 
 function latencyAtHalfLoad(lines: Parameters<typeof judge>[0]): string | undefined {
