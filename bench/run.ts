@@ -1,13 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { needAlone } from './alone.ts';
 import { findLine, gatehouse } from './bar.ts';
 import { orUnavailable } from './cannot-run.ts';
 import { drawChart } from './chart.ts';
 import { countOf, orUsage, showHelp } from './flags.ts';
 import { installPeers } from './install-peers.ts';
 import type { Line } from './line.ts';
-import { here } from './machine.ts';
+import { cores, here } from './machine.ts';
 import { measure, secondsOf, warmSeconds, type LeftOut, type Pace } from './measure.ts';
 import { printBar, printLeftOut, printPage, printScenario } from './report.ts';
 import { makeRunFolder } from './run-folder.ts';
@@ -76,6 +77,7 @@ async function bench(): Promise<number> {
     return 64;
   }
   needGateway();
+  await needAlone(cores.subject);
   await installPeers();
   const folder = makeRunFolder();
   const lines: Line[] = [];

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { needAlone } from '../../../bench/alone.ts';
+import { CannotRun } from '../../../bench/cannot-run.ts';
+
+const alone = new URL('../../../bench/alone.ts', import.meta.url).href;
+
+test('while one bench measures on a core no other does, and one that was killed is in nobody’s way', async (t) => {
+  const core = `of test ${process.pid}`;
+  const measuring = `import { needAlone } from '${alone}'; await needAlone('${core}'); console.log('measures'); setInterval(() => undefined, 1000);`;
+  const first = spawn(process.execPath, ['--input-type=module', '-e', measuring]);
+  t.after(() => first.kill('SIGKILL'));
+  await once(first.stdout, 'data');
+  await assert.rejects(needAlone(core), CannotRun);
+  first.kill('SIGKILL');
+  await once(first, 'exit');
+  await needAlone(core);
+});
