@@ -154,7 +154,8 @@ export const spool = {
     },
     disk: { description: 'All larger ones together.', type: 'string', format: 'size', default: '1GB' },
     directory: {
-      description: "Where the files are, which never have a name; the system's temporary folder when absent.",
+      description:
+        "Where the files are; the system's temporary folder when absent. They lose their names at once: a process that is killed in between leaves an empty one.",
       type: 'string',
       minLength: 1,
     },
