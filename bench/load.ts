@@ -111,15 +111,18 @@ interface Counts {
   readonly refused: number;
 }
 
-/** A load ends in the middle of its requests, on each connection, so the share of refusals is never quite met. */
-const partOff = 0.01;
-
-/** wrk only tells how many answers were refusals. Too many or too few of them are answers of another kind. */
-export function readSeen({ requests }: Pick<Load, 'requests'>, counts: Counts): Seen {
+/**
+ * wrk only tells how many answers were refusals. Too many or too few of them are answers of another kind, but for the requests that
+ * are under way when the load ends, one on each connection: these may all be of one kind.
+ */
+export function readSeen(
+  { requests, connections }: Pick<Load, 'requests' | 'connections'>,
+  counts: Counts,
+): Seen {
   const refusals = requests.filter(({ status }) => status >= 400).length;
   const off = Math.abs(counts.refused - (counts.requests * refusals) / requests.length);
   const isMix = refusals > 0 && refusals < requests.length;
-  const wrong = isMix && off <= counts.requests * partOff ? 0 : Math.round(off);
+  const wrong = isMix && off <= connections ? 0 : Math.round(off);
   return {
     requests: counts.requests,
     seconds: counts.us / 1e6,

@@ -31,14 +31,17 @@ test('every scenario is measured with subjects that there are', () => {
 
 test('answers of another kind than the load wants are errors', () => {
   const counts = { requests: 1000, us: 2e6, p50: 1500, p99: 9000, broken: 3 };
-  const seen = (statuses: readonly number[], refused: number) =>
-    readSeen({ requests: statuses.map(request) }, { ...counts, refused });
+  const seen = (statuses: readonly number[], refused: number, connections = 8) =>
+    readSeen({ connections, requests: statuses.map(request) }, { ...counts, refused });
   assert.deepEqual(seen([200], 0), { requests: 1000, seconds: 2, p50Ms: 1.5, p99Ms: 9, errors: 3 });
   assert.equal(seen([200], 7).errors, 10, 'refused though it should not be');
   assert.equal(seen([401], 1000).errors, 3);
   assert.equal(seen([401], 990).errors, 13, 'let through though it should not be');
-  assert.equal(seen([200, 200, 200, 401], 245).errors, 3, 'the end of a load cuts a mix anywhere');
-  assert.equal(seen([200, 200, 200, 401], 400).errors, 153);
+  const mix = [200, 200, 200, 401];
+  assert.equal(seen(mix, 245).errors, 3, 'the end of a load cuts a mix anywhere');
+  assert.equal(seen(mix, 240).errors, 13, 'but at most one request of each connection');
+  assert.equal(seen(mix, 210, 64).errors, 3, 'however few there were');
+  assert.equal(seen(mix, 400).errors, 153);
 });
 
 test('a line tells the median of its rounds', () => {
