@@ -60,14 +60,14 @@ export async function runLoad(load: Load, { port, seconds, cores, folder }: Load
   return readSeen(load, JSON.parse(line) as Counts);
 }
 
-/** Sends each request of a load once. Returns the first that was not answered as it should be, and how; undefined if all were. */
-export async function findWrongAnswer({ requests }: Load, port: number): Promise<string | undefined> {
+/** Sends each request of a load once, and throws CannotRun at the first that is not answered as it should be. */
+export async function checkAnswers({ requests }: Pick<Load, 'requests'>, port: number): Promise<void> {
   for (const request of new Set(requests)) {
+    const { method, path, status } = request;
     const answer = await answerTo(request, port);
-    if (answer !== String(request.status))
-      return `${request.method} ${request.path} was answered ${answer}, not ${request.status}`;
+    if (answer !== String(status))
+      throw new CannotRun(`${method} ${path} was answered ${answer}, not ${status}`);
   }
-  return undefined;
 }
 
 const answerPatienceMs = 10_000;

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { CannotRun } from './cannot-run.ts';
 import { lineOf, type Line, type Round } from './line.ts';
-import { findWrongAnswer, runLoad, type Load, type Seen } from './load.ts';
+import { checkAnswers, runLoad, type Load, type Seen } from './load.ts';
 import { cores } from './machine.ts';
 import { cpuMs, emptyLog, peakMb, type Started } from './processes.ts';
 import { keysOf, type Scenario } from './scenarios.ts';
@@ -155,8 +155,7 @@ async function runRound(scenario: Scenario, one: Running, options: RunOptions): 
   progress(`${what}, round ${measured.rounds.length + 1} of ${pace.rounds}`);
   const leadIn = (paced: Load): Promise<Seen> => runOn(started, paced, pace.leadInSeconds, options);
   const paced = await findPace(load, requestsPerSecond, leadIn);
-  const wrong = await findWrongAnswer(load, started.port);
-  if (wrong !== undefined) throw new CannotRun(wrong);
+  await checkAnswers(load, started.port);
   const before = isBetween(started) ? cpuMs(started.pid) : 0;
   const seen = await runOn(started, paced, pace.seconds, options);
   const after = isBetween(started) ? cpuMs(started.pid) : 0;

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { launch } from '../src/commands/relaunch.ts';
 import { CannotRun, orUnavailable } from './cannot-run.ts';
 import { choiceOf, countOf, orUsage, showHelp } from './flags.ts';
-import { runLoad } from './load.ts';
+import { checkAnswers, runLoad } from './load.ts';
 import { cores, findProgram, here, root } from './machine.ts';
 import { warmSeconds } from './measure.ts';
 import { readProfile, sharesBy, type Share } from './read-profile.ts';
@@ -74,6 +74,7 @@ async function profile(): Promise<number> {
     });
     const where = { port: gateway.port, cores: cores.load, folder };
     await runLoad(load, { ...where, seconds: warmSeconds });
+    await checkAnswers(load, gateway.port);
     const fromUs = nowUs();
     const seen = await runLoad(load, { ...where, seconds });
     const toUs = nowUs();
