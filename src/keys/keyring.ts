@@ -85,10 +85,11 @@ export function createKeyring({ store, mono, stoodStill }: KeyringOptions): Keyr
         const digest = hash('sha256', secret, 'hex');
         const found = fixed.get(digest);
         if (found !== undefined) return found;
-        if (format.judge(secret) === 'mistyped') return 'mistyped';
         if (stoodStill()) hear({ kind: 'missed' });
         const cached = cache.get(digest);
         if (cached?.isFresh === true && mono() - cached.readAt < cacheForMs) return cached.found;
+        // Behind what is kept here, as its checksum takes 0.5 µs: 1 % of the CPU of a name call with a key of our form.
+        if (format.judge(secret) === 'mistyped') return 'mistyped';
         return askOnce(digest, graceOnOutageMs);
       };
     },
