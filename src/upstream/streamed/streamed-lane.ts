@@ -62,64 +62,35 @@ function keptBy({ freeSockets }: Agent): readonly Socket[] {
     .filter((socket) => !socket.destroyed);
 }
 
-/** It bounds nothing and has no line: whoever asks it has a seat. */
+/**
+ * It bounds nothing and has no line: whoever asks it has a seat. A connection of it resumes the TLS session of the last, is read to
+ * its end, holds nothing of the request that it was opened for, and is closed, not kept once more, when it has been for long enough.
+ */
 function createAgent(target: URL, trust: Trust, keepAlive: boolean): Agent {
   const options = { keepAlive, maxFreeSockets: 32, timeout: idleMsMax };
-  if (target.protocol === 'http:') return aging(thorough(forgetful(new http.Agent(options))));
-  // Its own memory of sessions would keep one that a server leaves unanswered.
-  const memory = { maxCachedSessions: 0 };
-  const secure = new HttpsAgent({ ...options, ...memory, ...tlsOptionsOf(target, trust) });
-  return aging(thorough(forgetful(resuming(secure))));
-}
-
-/** Makes a connection be closed, and not kept once more, when it has been for long enough. */
-function aging(agent: Agent): Agent {
-  const madeAt = new WeakMap<Duplex, number>();
+  const session = target.protocol === 'https:' ? new TlsSession() : undefined;
+  const agent =
+    session === undefined
+      ? new http.Agent(options)
+      : // Its own memory of sessions would keep one that a server leaves unanswered.
+        new HttpsAgent({ ...options, maxCachedSessions: 0, ...tlsOptionsOf(target, trust) });
   const connect = agent.createConnection.bind(agent);
   const keep = agent.keepSocketAlive.bind(agent);
-  return Object.assign(agent, {
-    createConnection(...details: Parameters<typeof connect>) {
-      const connection = connect(...details) as Socket;
-      madeAt.set(connection, performance.now());
-      return connection;
-    },
-    keepSocketAlive(connection: Duplex) {
-      const age = performance.now() - (madeAt.get(connection) ?? 0);
-      return age < ageMsMax && keep(connection);
-    },
-  });
-}
-
-/** Makes an answer be read that came before its connection was closed. */
-function thorough(agent: Agent): Agent {
-  const connect = agent.createConnection.bind(agent);
-  agent.createConnection = (options, callback) => {
-    const connection = connect(options, callback) as Socket;
-    readToTheEnd(connection);
-    return connection;
-  };
-  return agent;
-}
-
-/** Makes the resolver hold nothing of a request that was given up, and a kept connection nothing of the request it was opened for. */
-function forgetful(agent: Agent): Agent {
-  const connect = agent.createConnection.bind(agent);
-  agent.createConnection = (options, callback) => {
+  const madeAt = new WeakMap<Duplex, number>();
+  agent.createConnection = (details, callback) => {
     // Node keeps this very object for as long as the connection: up to 16 KB, with the credentials of the first request.
-    Reflect.deleteProperty(options, 'headers');
-    return openByName((lookup) => connect({ ...options, lookup }, callback) as Duplex);
-  };
-  return agent;
-}
-
-/** Makes each connection offer the TLS session of the last. */
-function resuming(agent: HttpsAgent): HttpsAgent {
-  const connect = agent.createConnection.bind(agent);
-  const session = new TlsSession();
-  agent.createConnection = (options, callback) => {
-    const connection = connect({ ...options, ...session.offer }, callback) as TLSSocket;
-    session.follow(connection);
+    Reflect.deleteProperty(details, 'headers');
+    const connection = openByName(
+      (lookup) => connect({ ...details, ...session?.offer, lookup }, callback) as Socket,
+    );
+    session?.follow(connection as TLSSocket);
+    readToTheEnd(connection);
+    madeAt.set(connection, performance.now());
     return connection;
+  };
+  agent.keepSocketAlive = (connection) => {
+    const age = performance.now() - (madeAt.get(connection) ?? 0);
+    return age < ageMsMax && keep(connection);
   };
   return agent;
 }
