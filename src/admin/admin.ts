@@ -8,7 +8,7 @@ import type { MetricsSource } from '../telemetry/metrics.ts';
 import { allIsRead } from '../waiting/when-all-is-read.ts';
 import { http } from '../wire/http.ts';
 import { endBehindUpgrade } from '../wire/ignored-upgrade.ts';
-import { createApi, isApiPath, type ApiParts } from './api.ts';
+import { createApi, isApiPath, type Api, type ApiParts } from './api.ts';
 import { leadRequests } from './client-connections.ts';
 import { createConsole } from './console/console.ts';
 import { createDocument } from './document.ts';
@@ -23,16 +23,10 @@ export interface AdminParts extends ApiParts {
   readonly metrics: Pick<MetricsSource, 'contentType' | 'metrics'>;
 }
 
-/** The second listener before it listens. */
-export interface Admin {
-  readonly handle: RequestListener;
-  /** Takes no more requests for the API, and resolves once those taken whole are done. The probes and metrics go on. */
-  readonly drain: () => Promise<void>;
-}
-
 export interface AdminListener {
   readonly address: Address;
-  readonly drain: Admin['drain'];
+  /** Takes no more requests for the API, and resolves once those taken whole are done. The probes and metrics go on. */
+  drain(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -41,11 +35,32 @@ export interface AdminListener {
  * served on the public port. The two probes need no token, because the machines that call them have none; nor do the API document
  * and the console page, which say nothing about this gateway.
  */
-export function createAdmin(parts: AdminParts): Admin {
-  const { configInForce, readiness, metrics, logger } = parts;
+export async function listenAdmin(parts: AdminParts, { host, port }: Address): Promise<AdminListener> {
+  const api = createApi(parts);
+  // An import may take its time. The code that reads a body waits only while something comes.
+  const server = http.createServer({
+    headersTimeout: 10_000,
+    requestTimeout: 0,
+    insecureHTTPParser: false,
+    requireHostHeader: false, // Node would refuse it without a body
+  });
+  leadRequests(server, createHandler(parts, api));
+  await once(server.listen({ host, port }), 'listening');
+  const bound = server.address() as AddressInfo;
+  return {
+    address: { host: bound.address, port: bound.port },
+    drain: () => api.drain(),
+    close: async () => {
+      const gone = once(server.close(), 'close');
+      server.closeAllConnections();
+      await gone;
+    },
+  };
+}
+
+function createHandler({ configInForce, readiness, metrics, logger }: AdminParts, api: Api): RequestListener {
   // A reload does not change its tokens.
   const guard = createGuard(configInForce(), logger);
-  const api = createApi(parts);
   const document = createDocument();
   const page = createConsole();
   const print = oncePerTurn(() => metrics.metrics());
@@ -103,15 +118,12 @@ export function createAdmin(parts: AdminParts): Admin {
     if (!known) logger.error({ cause: describeCause(error) }, 'a fault on the admin listener');
     sendAnswer(req, res, known ? error : internalProblem());
   });
-  return {
+  return function handle(req, res) {
     // Express asks nobody for a target that it cannot read: it would answer in its own way, and only once a body has come.
-    handle: (req, res) => {
-      app(req as Request, res as Response, () => {
-        res.shouldKeepAlive = false;
-        sendAnswer(req, res, new AdminProblem('malformed', 'The target is malformed'));
-      });
-    },
-    drain: () => api.drain(),
+    app(req as Request, res as Response, () => {
+      res.shouldKeepAlive = false;
+      sendAnswer(req, res, new AdminProblem('malformed', 'The target is malformed'));
+    });
   };
 }
 
@@ -124,26 +136,4 @@ function oncePerTurn<T>(work: () => Promise<T>): () => Promise<T> {
     return await work();
   }
   return () => (shared ??= begin());
-}
-
-export async function listenAdmin({ handle, drain }: Admin, { host, port }: Address): Promise<AdminListener> {
-  // An import may take its time. The code that reads a body waits only while something comes.
-  const server = http.createServer({
-    headersTimeout: 10_000,
-    requestTimeout: 0,
-    insecureHTTPParser: false,
-    requireHostHeader: false, // Node would refuse it without a body
-  });
-  leadRequests(server, handle);
-  await once(server.listen({ host, port }), 'listening');
-  const bound = server.address() as AddressInfo;
-  return {
-    address: { host: bound.address, port: bound.port },
-    drain,
-    close: async () => {
-      const gone = once(server.close(), 'close');
-      server.closeAllConnections();
-      await gone;
-    },
-  };
 }

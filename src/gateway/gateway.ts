@@ -1,4 +1,4 @@
-import { createAdmin, listenAdmin, type AdminListener } from '../admin/admin.ts';
+import { listenAdmin, type AdminListener } from '../admin/admin.ts';
 import { createReadiness, type Readiness } from '../admin/readiness.ts';
 import { createApp } from '../app.ts';
 import type { Address, Config } from '../config/config.ts';
@@ -135,14 +135,14 @@ async function openAdmin(running: Running): Promise<AdminListener> {
   const { logger, metrics, store } = parts;
   const { listen: address, tokens } = running.edition.config.admin;
   metrics.showReadiness(async () => (await readiness.check()).ready);
-  const admin = createAdmin({
+  const adminParts = {
     configInForce: () => running.edition.config,
     store: tokens.length === 0 ? undefined : store,
     logger,
     readiness,
     metrics: metrics.registry,
-  });
-  return await listenAdmin(admin, address);
+  };
+  return await listenAdmin(adminParts, address);
 }
 
 function noAdmin(address: Address): AdminListener {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { createAdmin, listenAdmin } from '../../src/admin/admin.ts';
+import { listenAdmin } from '../../src/admin/admin.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
@@ -39,7 +39,7 @@ export async function openAdmin(t: Scene, admin: string, before = async (): Prom
   const printed = { pages: 0 };
   const lines: string[] = [];
   const listener = await listenAdmin(
-    createAdmin({
+    {
       configInForce: () => present.config,
       store: config.admin.tokens.length === 0 ? undefined : { keys, ledger: store.ledger },
       logger: createLogger('info', { write: (line) => void lines.push(line) }),
@@ -48,7 +48,7 @@ export async function openAdmin(t: Scene, admin: string, before = async (): Prom
         contentType: 'text/plain; version=0.0.4; charset=utf-8',
         metrics: async () => `numbers ${(printed.pages += 1)}\n`,
       },
-    }),
+    },
     { host: '127.0.0.1', port: 0 },
   );
   t.after(async () => {

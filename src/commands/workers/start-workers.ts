@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setImmediate as turn } from 'node:timers/promises';
-import { createAdmin, listenAdmin, type AdminListener, type AdminParts } from '../../admin/admin.ts';
+import { listenAdmin, type AdminListener, type AdminParts } from '../../admin/admin.ts';
 import { untilDrained, type Readiness, type ReadinessReport } from '../../admin/readiness.ts';
 import { checked } from '../../config/checked.ts';
 import type { Address, Config } from '../../config/config.ts';
@@ -129,7 +129,7 @@ async function openAdmin(
       ? undefined
       : watchStore(await openStore(at, { deadlineMs, ...createStoreReporter(logger) }), own);
   try {
-    const listener = await listenAdmin(createAdmin({ ...parts, store }), admin.listen);
+    const listener = await listenAdmin({ ...parts, store }, admin.listen);
     return {
       ...listener,
       close: async () => {
