@@ -14,7 +14,7 @@ import {
 import type { KeyUsage } from '../quota/usage-book.ts';
 import { refusalCodes } from '../refusals.ts';
 import { problemStatuses } from './problem.ts';
-import type { RequestVerdict } from './verify-request.ts';
+import { verdictReasons, type RequestVerdict } from './verify-request.ts';
 
 /** How many lines an import report lists as refused, and as warned of. */
 export const linesListedMax = 1000;
@@ -74,20 +74,6 @@ const usageProperties: SchemaOf<KeyUsage> = {
       resetsAt: { description: 'When the period ends, or has ended; null for a lifetime.', ...moment },
     }),
   },
-};
-
-const verdictReasons: Readonly<Record<RequestVerdict['reason'], true>> = {
-  good: true,
-  missing: true,
-  mistyped: true,
-  unknown: true,
-  wrong_network: true,
-  plan_unknown: true,
-  revoked: true,
-  disabled: true,
-  not_yet_valid: true,
-  expired: true,
-  secret_expired: true,
 };
 
 const verdictProperties: SchemaOf<RequestVerdict> = {

@@ -1,5 +1,7 @@
+import { isIP } from 'node:net';
 import type { Config } from '../config/config.ts';
 import type { KeyBook } from '../keys/key-book.ts';
+import { invalidField } from '../keys/key-problem.ts';
 import type { Verdict } from '../keys/verify-key.ts';
 import { createWording, Refusal } from '../refusals.ts';
 import { authorise } from '../stages/authorise.ts';
@@ -24,15 +26,34 @@ export interface RequestVerdict extends Verdict {
   readonly answer: { readonly status: number; readonly body: string } | null;
 }
 
+/** Every reason of a verdict, in words for people. */
+export const verdictReasons = {
+  good: 'it is in order',
+  missing: 'no key was given',
+  mistyped: 'it begins as our keys do and has a mistake in it',
+  unknown: 'no key has this secret',
+  wrong_network: 'it may not be used from this address',
+  plan_unknown: 'its plan is not in the configuration',
+  revoked: 'it was revoked',
+  disabled: 'it is disabled',
+  not_yet_valid: 'it is not valid yet',
+  expired: 'it has expired',
+  secret_expired: 'it was rotated, and the overlap is over',
+} as const satisfies Record<Verdict['reason'], string>;
+
 /** No header has them around its value (RFC 9110 §5.5); blanks beyond ASCII it has, and keys with them are other keys. */
 const blanksAround = /^[ \t\r\n]+|(?<![ \t\r\n])[ \t\r\n]+$/g;
 
-/** Says what the gateway would say to a secret, or, with a path, to a request for it. Nothing is charged or counted. */
+/**
+ * Says what the gateway would say to a secret, or, with a path, to a request for it. Nothing is charged or counted. Throws a
+ * `KeyProblem` for an address that is none.
+ */
 export async function verifyRequest(
   secret: string,
   { client: from, path, method = 'GET' }: ImaginedRequest,
   { book, config }: { readonly book: Pick<KeyBook, 'verify'>; readonly config: Config },
 ): Promise<RequestVerdict> {
+  if (from !== undefined && isIP(from) === 0) throw invalidField('from', 'is not an IP address');
   const client = from === undefined ? undefined : writeAddress(from);
   const key = keyIn(config.auth.header.toLowerCase(), secret.replaceAll(blanksAround, ''));
   const verdict = await book.verify(key, client);
