@@ -1,6 +1,8 @@
 import { durationPattern, parseDuration } from '../../config/units.ts';
+import type { FreshSecret, Repeat } from '../../keys/key-book.ts';
+import type { KeyView } from '../../keys/key-view.ts';
 import { operation, type Operation } from '../operation.ts';
-import { keyAnswer, secretAnswer } from './key-answer.ts';
+import type { Answer } from '../send-answer.ts';
 import { pageQuery } from './page-query.ts';
 
 const aKey = { status: 200, description: 'The key.', schema: 'Key', headers: ['ETag'] } as const;
@@ -156,4 +158,21 @@ function switches(): readonly Operation[] {
       handle: async ({ id, by }, { book }) => keyAnswer(await book[action](id, by)),
     }),
   );
+}
+
+/** The tag of a key in this state. Only changes move it: last use is not part of the state. */
+function tagOf({ version }: Pick<KeyView, 'version'>): string {
+  return `"${version}"`;
+}
+
+/** A single key, with its tag. */
+function keyAnswer(key: KeyView): Answer {
+  return { status: 200, headers: { ETag: tagOf(key) }, body: key };
+}
+
+/** A key whose secret is told now, or was told when the request was first made. */
+function secretAnswer(fresh: FreshSecret | Repeat, status: 200 | 201): Answer {
+  const headers = { ETag: tagOf(fresh.key) };
+  if (fresh.secret !== null) return { status, headers, body: fresh };
+  return { status: 200, headers: { ...headers, 'Idempotent-Replayed': 'true' }, body: fresh };
 }
