@@ -4,14 +4,11 @@ import { openDesk, type Desk } from '../admin/desk.ts';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { printStore } from '../config/print-store.ts';
-import { KeyProblem } from '../keys/key-problem.ts';
 import { StoreUnavailable, withNothingChanged } from '../stores/ledger.ts';
 import { openStore } from '../stores/open-store.ts';
 import type { Store } from '../stores/store.ts';
 import { wrapStore } from '../stores/wrap-store.ts';
-import { exitCodes } from './exit-codes.ts';
-import { explainConfig } from './explain-config.ts';
-import { flagOf } from './flag-of.ts';
+import { explain } from './explain.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What a command that uses the store is called with. */
@@ -144,21 +141,4 @@ async function reach(store: Store, until: number, onWait: (why: string) => void)
       await pause(askAgainAfterMs);
     }
   }
-}
-
-/** Says what is wrong, one line per fault, and returns the exit code for it. */
-export function explain(error: unknown, { stderr }: Pick<Terminal, 'stderr'>): number {
-  if (error instanceof KeyProblem) {
-    const lines = error.faults.map(({ field, message }) => `${flagOf(field)} ${message}`.trim());
-    for (const line of lines.length > 0 ? lines : [error.message]) stderr.write(`gatehouse: ${line}\n`);
-    return error.code === 'invalid' ? exitCodes.usage : exitCodes.failed;
-  }
-  if (error instanceof StoreUnavailable) {
-    const doubt = error.mayHaveHappened
-      ? ' (it may have been done all the same, look before you repeat it)'
-      : '';
-    stderr.write(`gatehouse: the store cannot be used: ${error.message}${doubt}\n`);
-    return exitCodes.store;
-  }
-  return explainConfig(error, { undone: 'done', stderr });
 }

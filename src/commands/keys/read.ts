@@ -4,8 +4,9 @@ import { lacksPeriod } from '../../keys/key-fields.ts';
 import { createKeyFormat } from '../../keys/key-format.ts';
 import type { AuditView } from '../../keys/key-pages.ts';
 import type { KeyView } from '../../keys/key-view.ts';
-import { atDesk, explain, type CommandFlags } from '../desk.ts';
+import { atDesk, type CommandFlags } from '../desk.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { explain } from '../explain.ts';
 import { listPages, type ListFlags } from '../list-pages.ts';
 import { printAudit, printKey, printKeys } from './print-keys.ts';
 
