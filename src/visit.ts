@@ -33,17 +33,20 @@ export class Visit {
   refusedKeyId: string | undefined;
   /** Whose fault the refusal is, when the catalogue's answer does not apply. */
   fault: Fault | undefined;
-  /** What was behind the refusal, for the log. */
+  /** What was behind the refusal, or the break, for the log. */
   cause: unknown;
   /**
    * Who broke off when no refusal could be sent any more: the gateway itself only when its `drain.timeout` is over, or an answer
    * ahead on the connection broke.
    */
   cut: 'client' | 'upstream' | 'gateway' | undefined;
+  /** From sending the request to the head of the answer. */
   upstreamMs: number | undefined;
+  /** Whether any of the request has left for an upstream. */
   sent = false;
+  /** The status of the upstream's answer, once its head is on the way to the client. */
   answered: number | undefined;
-  /** What the upstream said that the request cost. */
+  /** In units, if the upstream gave a number in the route's cost header. */
   cost: number | undefined;
   /** Let through without the store's answer, to be counted when it is back. */
   owed = false;

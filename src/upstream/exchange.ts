@@ -1,20 +1,10 @@
+import type { Visit } from '../visit.ts';
+
 /** What an exchange reports about itself while it goes on, in time for the log line that ends it; how it ended is here too. */
-export interface Progress {
-  /** Whether any of the request has left for an upstream. */
-  sent: boolean;
-  /** The status of the upstream's answer, once its head is on the way to the client. */
-  answered: number | undefined;
-  /** In units, if the upstream gave a number in the route's cost header. */
-  cost: number | undefined;
-  /** From sending the request to the head of the answer. */
-  upstreamMs: number | undefined;
-  /** What the client sent after its protocol was switched; the bytes of a body are counted where it is read. */
-  bytesIn: number;
-  bytesOut: number;
-  /** Who broke it off; `gateway` is set before the gateway cuts the client's connection. */
-  cut: 'client' | 'upstream' | 'gateway' | undefined;
-  cause: unknown;
-}
+export type Progress = Pick<
+  Visit,
+  'sent' | 'answered' | 'cost' | 'upstreamMs' | 'bytesIn' | 'bytesOut' | 'cut' | 'cause'
+>;
 
 /** What the gateway adds to an answer, takes out of it, and does when it is whole. */
 export interface AnswerParts {
