@@ -5,7 +5,15 @@ import { Countdown } from '../../waiting/countdown.ts';
 import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
 import { errorOf, NonsenseAnswer, Stalled } from '../failures.ts';
 import type { Relay } from '../relay.ts';
-import type { KeptConnection } from './kept-connection.ts';
+
+/**
+ * A connection that was used before, from the moment it is given to a request. It may be closed already, and we may hear of that
+ * only after some of the request has been written.
+ */
+export interface KeptConnection {
+  /** Nothing has come on it since then. */
+  isSilent(): boolean;
+}
 
 interface Sending {
   readonly body: Body;
@@ -104,7 +112,7 @@ export class BodySender {
   /** Anything a kept connection brought before it was asked may be the start of a farewell, and is no answer. */
   #mayWrite(): boolean {
     if (this.#outgoing.destroyed) return false;
-    if (this.#relay.hasLeft || this.#kept?.isSilent !== false) return true;
+    if (this.#relay.hasLeft || this.#kept?.isSilent() !== false) return true;
     this.#breakOff(new NonsenseAnswer('it spoke before it was asked'));
     return false;
   }

@@ -21,9 +21,8 @@ import { joinSockets } from '../join-sockets.ts';
 import type { OpenSocket } from '../open-sockets.ts';
 import { type AnswerSource, type LaneBounds, type LaneParts, Relay } from '../relay.ts';
 import type { Seats } from '../seats.ts';
-import { BodySender } from './body-sender.ts';
+import { BodySender, type KeptConnection } from './body-sender.ts';
 import { judgeHead } from './judge-head.ts';
-import { KeptConnection } from './kept-connection.ts';
 
 /** A request whose body is read while it is sent. */
 export interface StreamedRequest {
@@ -119,7 +118,8 @@ export class StreamedExchange implements AnswerSource {
   #listen(outgoing: ClientRequest): void {
     outgoing.once('socket', (socket) => {
       const secure = socket instanceof TLSSocket;
-      if (outgoing.reusedSocket) this.#kept = new KeptConnection(socket);
+      const { bytesRead } = socket;
+      if (outgoing.reusedSocket) this.#kept = { isSilent: () => socket.bytesRead === bytesRead };
       judgeHead(outgoing, socket, (reason) => this.#giveUp(reason));
       if (!socket.connecting && !(secure && !outgoing.reusedSocket)) return this.#connected();
       this.#arm(this.#timeouts.connectMs, ConnectTimeout);
@@ -159,7 +159,7 @@ export class StreamedExchange implements AnswerSource {
    */
   isStale(error: Error): boolean {
     if (this.#kept === undefined) return false;
-    return !this.#relay.hasLeft || (this.#kept.isSilent && isClosed(error));
+    return !this.#relay.hasLeft || (this.#kept.isSilent() && isClosed(error));
   }
 
   #connected(): void {
