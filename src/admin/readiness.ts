@@ -1,8 +1,8 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { StoreUnavailable } from '../stores/ledger.ts';
 import type { Store } from '../stores/store.ts';
 import { describeCause } from '../telemetry/log.ts';
 import type { Upstream } from '../upstream/upstream.ts';
+import { within } from '../waiting/patience.ts';
 
 /** Whether this process should be sent traffic, and why not. */
 export interface Readiness {
@@ -108,7 +108,7 @@ function createLook(
   }
   return async () => {
     running ??= run();
-    await Promise.race([running, pause(patienceMs, undefined, { ref: false })]);
+    await within(patienceMs, running);
     return reason;
   };
 }
