@@ -13,7 +13,7 @@ export interface ListFlags {
 }
 
 /** What a command lists. */
-export interface Listing<T> {
+interface Listing<T> {
   readonly read: (cursor: string | undefined, limit: number) => Promise<Page<T>>;
   /** As a table, whose first line is its heading. */
   readonly print: (items: readonly T[], stream: NodeJS.WritableStream) => string;

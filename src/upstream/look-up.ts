@@ -6,7 +6,7 @@ import { afterReading } from '../waiting/when-all-is-read.ts';
 type Tell = (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void;
 
 /** A look-up like Node's, but it returns a function that ends the wait for it. */
-export type LookUp = (...args: Parameters<LookupFunction>) => () => void;
+type LookUp = (...args: Parameters<LookupFunction>) => () => void;
 
 /** Asks the system for the addresses of a name. It cannot be cancelled. */
 export type Ask = (name: string, tell: Tell) => void;

@@ -14,7 +14,7 @@ export interface AnswerHead {
 }
 
 /** A length in bytes, chunks, or everything until the connection ends. */
-export type Framing = number | 'chunked' | 'until the end';
+type Framing = number | 'chunked' | 'until the end';
 
 /**
  * Reads a head, from its status line to the end of its last header. It is read strictly: whatever RFC 9112 lets a recipient

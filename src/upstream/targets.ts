@@ -15,7 +15,7 @@ export interface TargetEvents {
 }
 
 /** The targets of an upstream, which take turns. */
-export interface Targets {
+interface Targets {
   readonly all: readonly Target[];
   /** Never one of `unreached` while there are others. */
   next(unreached?: ReadonlySet<Target>): Target;

@@ -4,7 +4,7 @@ import { onlyRead } from '../problem.ts';
 import { sendText } from '../send-answer.ts';
 
 /** The page from which people administer keys in a browser. */
-export interface Console {
+interface Console {
   /** Answers a request for a file of the page; false when it is not for one. Throws for a method that does not read. */
   serve(req: IncomingMessage, res: ServerResponse): boolean;
 }
