@@ -89,7 +89,7 @@ const saidOnce = new Set(['deprecation', 'ratelimit', 'ratelimit-policy', 'sunse
 const isSaidOnce: Passes = remember((folded) => saidOnce.has(folded));
 
 /** The folded names that a `Connection` header nominates as hop-by-hop; undefined for the everyday values. */
-export function nominated(connection: string | undefined): Set<string> | undefined {
+function nominated(connection: string | undefined): Set<string> | undefined {
   if (connection === undefined || /^(?:close|keep-alive)$/i.test(connection)) return undefined;
   const names = connection
     .split(',')

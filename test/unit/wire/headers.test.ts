@@ -3,7 +3,6 @@ import { describe, it } from 'node:test';
 import {
   addOwn,
   copyHeaders,
-  nominated,
   createRequestHeaderFilter,
   responseHeaderPasses,
   takeHeader,
@@ -113,20 +112,6 @@ describe('responseHeaderPasses', () => {
   }
 });
 
-describe('nominated', () => {
-  const values: [value: string | undefined, names: string[] | undefined][] = [
-    [undefined, undefined],
-    ['close', undefined],
-    ['Keep-Alive', undefined],
-    ['close, X-A', ['close', 'x-a']],
-    ['X_A,  x.b ', ['x-a', 'x-b']],
-    ['Content-Type, Content_Length, HOST, X-A', ['x-a']],
-  ];
-  for (const [value, names] of values) {
-    it(`reads ${value}`, () => assert.deepEqual(nominated(value) && [...(nominated(value) ?? [])], names));
-  }
-});
-
 describe('addOwn', () => {
   const ours = ['X-Request-Id', 'id', 'RateLimit', '"a";r=1', 'Link', '<ours>'];
   const cases: [theirs: string[], left: string[]][] = [
@@ -157,6 +142,25 @@ describe('addOwn', () => {
 });
 
 describe('copyHeaders', () => {
+  const named = ['X-A', 'x_b', 'Content-Type', 'Content-Length', 'Host'];
+  const nominations: [connection: string, left: string[]][] = [
+    ['close', named],
+    ['Keep-Alive', named],
+    ['close, X-A', named.slice(1)],
+    ['X_A,  x.b ', named.slice(2)],
+    ['Content-Type, Content_Length, HOST, X-A', named.slice(1)],
+  ];
+  for (const [connection, left] of nominations) {
+    it(`leaves ${left.join(' ')} of what "Connection: ${connection}" names, and of the rest`, () => {
+      const to: string[] = [];
+      const from = ['Connection', connection, ...named.flatMap((name) => [name, '1'])];
+      copyHeaders(from, to, (name) => name !== 'Connection');
+      assert.deepEqual(
+        to,
+        left.flatMap((name) => [name, '1']),
+      );
+    });
+  }
   it('keeps order, spelling and repetition, and drops what any Connection line names', () => {
     const from = [
       'X-A',
