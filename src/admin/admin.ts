@@ -62,7 +62,7 @@ function createHandler({ configInForce, readiness, metrics, logger }: AdminParts
   // A reload does not change its tokens.
   const guard = createGuard(configInForce(), logger);
   const document = createDocument();
-  const page = createConsole();
+  const servePage = createConsole();
   const print = oncePerTurn(() => metrics.metrics());
   const app = express();
   app.disable('x-powered-by');
@@ -99,7 +99,7 @@ function createHandler({ configInForce, readiness, metrics, logger }: AdminParts
     sendAnswer(req, res, { status: 200, body: document });
   });
   app.use(function serveConsole(req: Request, res: Response, next: NextFunction) {
-    if (!page.serve(req, res)) next();
+    if (!servePage(req, res)) next();
   });
   app.use(function serveApi(req: Request, res: Response, next: NextFunction) {
     const token = guard.identify(req);

@@ -3,12 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onlyRead } from '../problem.ts';
 import { sendText } from '../send-answer.ts';
 
-/** The page from which people administer keys in a browser. */
-interface Console {
-  /** Answers a request for a file of the page; false when it is not for one. Throws for a method that does not read. */
-  serve(req: IncomingMessage, res: ServerResponse): boolean;
-}
-
 /** All files of the page, by path. Nothing else is served, whatever is in the folder. */
 const names: Readonly<Record<string, string>> = {
   '/': 'page.html',
@@ -56,19 +50,20 @@ const pageHeaders = {
   'Referrer-Policy': 'no-referrer',
 } as const;
 
-/** Creates the console. Its files are read now and kept in memory. */
-export function createConsole(): Console {
+/** Answers a request for a file of the page; false when it is not for one. Throws for a method that does not read. */
+type ServeConsole = (req: IncomingMessage, res: ServerResponse) => boolean;
+
+/** Creates the page from which people administer keys in a browser. Its files are read now and kept in memory. */
+export function createConsole(): ServeConsole {
   const files = new Map(Object.entries(names).map(([path, name]) => [path, readFile(name)]));
-  return {
-    serve(req, res) {
-      // Compared to the letter, as the paths of the API are.
-      const file = files.get((req.url ?? '').split('?', 1)[0] ?? '');
-      if (file === undefined) return false;
-      if (req.method !== 'GET' && req.method !== 'HEAD') throw onlyRead();
-      const headers = { ...pageHeaders, 'Content-Type': file.type };
-      sendText(req, res, { status: 200, headers, text: file.text });
-      return true;
-    },
+  return function serve(req, res) {
+    // Compared to the letter, as the paths of the API are.
+    const file = files.get((req.url ?? '').split('?', 1)[0] ?? '');
+    if (file === undefined) return false;
+    if (req.method !== 'GET' && req.method !== 'HEAD') throw onlyRead();
+    const headers = { ...pageHeaders, 'Content-Type': file.type };
+    sendText(req, res, { status: 200, headers, text: file.text });
+    return true;
   };
 }
 
