@@ -70,7 +70,7 @@ export async function openAcceptors(server: Server, options: AcceptorsOptions): 
 }
 
 /** A port that no other gateway opens until it is released. */
-export interface Claim {
+interface Claim {
   readonly port: number;
   release(): void;
 }

@@ -5,7 +5,7 @@ import { untilDrained, type Readiness, type ReadinessReport } from '../../admin/
 import { checked } from '../../config/checked.ts';
 import type { Address, Config } from '../../config/config.ts';
 import type { HandedConfig } from '../../config/hand-over.ts';
-import { claimPort, type Claim } from '../../door/acceptors.ts';
+import { claimPort } from '../../door/acceptors.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
 import { openStore } from '../../stores/open-store.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -143,13 +143,8 @@ async function openAdmin(
   }
 }
 
-interface OpenPort {
-  readonly claim: Claim;
-  readonly listen: Address;
-}
-
 /** Claims the port and has the workers open it. When the first cannot start this process ends, and the port is free again. */
-async function openPort(crew: Crew, address: Address, beginning: Omit<Beginning, 'port'>): Promise<OpenPort> {
+async function openPort(crew: Crew, address: Address, beginning: Omit<Beginning, 'port'>) {
   const claim = await claimPort(address);
   // A schema may have numbers that JSON cannot express.
   cluster.setupPrimary({
