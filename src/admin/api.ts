@@ -12,7 +12,6 @@ import {
   readJsonBody,
   readLines,
   readMark,
-  readOptionalJsonBody,
   readTarget,
   refuseBody,
   type SentLines,
@@ -175,8 +174,7 @@ async function readCall(
   const versions = conditional ? readIfMatch(req) : undefined;
   if (body.kind === 'none') await refuseBody(req, res);
   const isJson = body.kind === 'key' || body.kind === 'values';
-  const read = isBodyRequired(body) ? readJsonBody : readOptionalJsonBody;
-  const content = isJson ? await read(req, res) : {};
+  const content = isJson ? await readJsonBody(req, res, { required: isBodyRequired(body) }) : {};
   const values =
     body.kind === 'values'
       ? readValues(body.fields, content, { required: body.required, kind: 'field' })

@@ -34,27 +34,19 @@ export function readTarget(target: string): { readonly path: string; readonly qu
   return { path, query };
 }
 
-/** Reads a body that is one JSON object. */
+/**
+ * Reads a body that is one JSON object. Where none is required, none counts as an empty one: chunks may turn out to hold nothing,
+ * which is not a body (RFC 9112 §6.3).
+ */
 export async function readJsonBody(
   req: IncomingMessage,
   res: ServerResponse,
+  { required }: { readonly required: boolean },
 ): Promise<Readonly<Record<string, unknown>>> {
-  requireType(req, ['application/json']);
-  return parseObject(await readBytes(req, res));
-}
-
-/** The same where none is required. Chunks may turn out to hold nothing, which is not a body (RFC 9112 §6.3). */
-export async function readOptionalJsonBody(
-  req: IncomingMessage,
-  res: ServerResponse,
-): Promise<Readonly<Record<string, unknown>>> {
+  if (required) requireType(req, ['application/json']);
   const bytes = await readBytes(req, res);
-  if (bytes.length === 0) return {};
-  requireType(req, ['application/json']);
-  return parseObject(bytes);
-}
-
-function parseObject(bytes: Buffer): Readonly<Record<string, unknown>> {
+  if (!required && bytes.length === 0) return {};
+  if (!required) requireType(req, ['application/json']);
   const value = parseStrictJson(bytes, keyJsonBounds);
   if (isObject(value)) return value;
   throw invalidField('', 'the body must be a JSON object');

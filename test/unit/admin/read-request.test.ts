@@ -42,7 +42,7 @@ test('a client has half a minute for its body, and no longer than that is its co
   const json = { 'content-type': 'application/json' };
   const res = new ServerResponse(requestWith({}));
   const late = requestWith(json);
-  const reading = readJsonBody(late, res).catch(() => 'cut');
+  const reading = readJsonBody(late, res, { required: true }).catch(() => 'cut');
   late.push('{');
   t.mock.timers.tick(29_999);
   assert.ok(!late.socket.destroyed);
@@ -55,7 +55,7 @@ test('a client has half a minute for its body, and no longer than that is its co
   whole.push('{"a":1}');
   whole.complete = true;
   whole.push(null);
-  assert.deepEqual(await readJsonBody(whole, res), { a: 1 });
+  assert.deepEqual(await readJsonBody(whole, res, { required: true }), { a: 1 });
   t.mock.timers.tick(30_000);
   assert.ok(!whole.socket.destroyed);
 });
