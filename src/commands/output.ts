@@ -1,11 +1,9 @@
 import { fstatSync, readSync, statSync } from 'node:fs';
 import { codeOf } from '../content/error-code.ts';
 import { endedBy, exitCodes } from './exit-codes.ts';
+import type { Terminal } from './terminal.ts';
 
-interface Output {
-  readonly stdout: NodeJS.WritableStream;
-  readonly stderr: NodeJS.WritableStream;
-}
+type Output = Pick<Terminal, 'stdout' | 'stderr'>;
 
 /**
  * Ends the process when standard output cannot be written, in one place for all commands. A reader that has gone, as `head` does,
