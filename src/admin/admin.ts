@@ -13,7 +13,7 @@ import { leadRequests } from './client-connections.ts';
 import { createConsole } from './console/console.ts';
 import { createDocument } from './document.ts';
 import { createGuard } from './guard.ts';
-import { AdminProblem, internalProblem, onlyRead } from './problem.ts';
+import { AdminProblem, onlyRead, problemOf } from './problem.ts';
 import type { Readiness } from './readiness.ts';
 import { excludesStore } from './readyz.ts';
 import { sendAnswer, sendText } from './send-answer.ts';
@@ -114,9 +114,10 @@ function createHandler({ configInForce, readiness, metrics, logger }: AdminParts
     throw new AdminProblem('not_found', 'Not found');
   });
   app.use(function failed(error: unknown, req: Request, res: Response, _next: NextFunction) {
-    const known = error instanceof AdminProblem;
-    if (!known) logger.error({ cause: describeCause(error) }, 'a fault on the admin listener');
-    sendAnswer(req, res, known ? error : internalProblem());
+    const problem = problemOf(error);
+    if (problem.code === 'internal')
+      logger.error({ cause: describeCause(error) }, 'a fault on the admin listener');
+    sendAnswer(req, res, problem);
   });
   return function handle(req, res) {
     // Express asks nobody for a target that it cannot read: it would answer in its own way, and only once a body has come.

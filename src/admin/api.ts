@@ -6,7 +6,7 @@ import { describeCause, type Logger } from '../telemetry/log.ts';
 import { openDesk, type Desk, type DeskStore } from './desk.ts';
 import { isBodyRequired, type Call, type Operation } from './operation.ts';
 import { allowedOf, findOperations } from './operations.ts';
-import { AdminProblem, internalProblem, problemOf } from './problem.ts';
+import { AdminProblem, problemOf } from './problem.ts';
 import {
   readIfMatch,
   readJsonBody,
@@ -90,7 +90,7 @@ export function createApi({ configInForce, store, logger }: ApiParts): Api {
       logChange(result.status, id === '' ? result.headers?.['Location']?.split('/').at(-1) : id);
       return result;
     } catch (error) {
-      const status = hasLeft(req, error) ? statusOfGone : (problemOf(error) ?? internalProblem()).status;
+      const status = hasLeft(req, error) ? statusOfGone : problemOf(error).status;
       logChange(status, id !== '' && statusesOfKnown.has(status) ? id : undefined);
       throw error;
     }
@@ -107,8 +107,9 @@ export function createApi({ configInForce, store, logger }: ApiParts): Api {
       // A client that broke off gets no answer, and is not our fault.
       if (hasLeft(req, error)) return;
       const problem = problemOf(error);
-      if (problem === undefined) logger.error({ cause: describeCause(error) }, 'a fault in the admin API');
-      sendAnswer(req, res, problem ?? internalProblem());
+      if (problem.code === 'internal')
+        logger.error({ cause: describeCause(error) }, 'a fault in the admin API');
+      sendAnswer(req, res, problem);
     }
   }
 

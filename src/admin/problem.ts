@@ -61,8 +61,8 @@ export class AdminProblem extends Error {
   }
 }
 
-/** What is said about something thrown; undefined for a fault of our own, about which nothing is said. */
-export function problemOf(error: unknown): AdminProblem | undefined {
+/** What is said about something thrown; `internal` for a fault of our own, about which nothing is said. */
+export function problemOf(error: unknown): AdminProblem {
   if (error instanceof AdminProblem) return error;
   if (error instanceof JsonProblem) return new AdminProblem('malformed', error.message);
   if (error instanceof KeyProblem) {
@@ -72,18 +72,13 @@ export function problemOf(error: unknown): AdminProblem | undefined {
   }
   // It stays so until somebody repairs it, so there is no Retry-After.
   if (error instanceof Unreadable) return new AdminProblem('unreadable', sentence(error.message));
-  if (!(error instanceof StoreUnavailable)) return undefined;
+  if (!(error instanceof StoreUnavailable)) return new AdminProblem('internal', 'Internal server error');
   const doubt = error.mayHaveHappened
     ? '. It may have been done all the same: look before you repeat it'
     : '';
   return new AdminProblem('store_unavailable', `The store does not answer${doubt}`, {
     headers: { 'Retry-After': '1' },
   });
-}
-
-/** The answer to a fault of our own. */
-export function internalProblem(): AdminProblem {
-  return new AdminProblem('internal', 'Internal server error');
 }
 
 function sentence(text: string): string {

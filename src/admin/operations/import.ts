@@ -49,9 +49,8 @@ export const importOperations: readonly Operation[] = [
         const report = await book.importKeys(readImport(paced(lines.chunks), lines.form), options, by);
         return { status: 200, body: { ...report, faults, warnings } };
       } catch (error) {
-        const problem = problemOf(error);
-        if (problem === undefined) throw error;
-        const { code, message, headers, fields } = problem;
+        const { code, message, headers, fields } = problemOf(error);
+        if (code === 'internal') throw error;
         throw new AdminProblem(code, message, {
           headers,
           fields,
