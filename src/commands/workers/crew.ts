@@ -2,7 +2,7 @@ import type { Worker } from 'node:cluster';
 import type { Address } from '../../config/config.ts';
 import type { HandedConfig } from '../../config/hand-over.ts';
 import { describeCause, type Logger } from '../../telemetry/log.ts';
-import type { Snapshot } from '../../telemetry/merged-metrics.ts';
+import type { MergedMetrics } from '../../telemetry/merged-metrics.ts';
 import { within } from '../../waiting/patience.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { CannotStart } from '../explain-start.ts';
@@ -19,10 +19,8 @@ interface CrewOptions {
   readonly stopAsked: Promise<unknown>;
   /** How long it waits for that one then. */
   readonly stopPatienceMs: number;
-  /** Given what a worker that ends in good order has counted. */
-  readonly onFarewell: (pid: number, counts: Snapshot) => void;
-  /** Called when a worker has ended and all that it said has been heard. */
-  readonly onEnded: (pid: number) => void;
+  /** Given what a worker that ends in good order has counted; told of each end once all that the worker said has been heard. */
+  readonly metrics: Pick<MergedMetrics, 'note' | 'retire'>;
   /** Told of one that ended though nobody had asked it to, while the gateway goes on. */
   readonly onDied: () => void;
 }
@@ -156,7 +154,7 @@ export class Crew {
 
   /** Starts one, and resolves when it is ready. */
   #begin(): Promise<Ready> {
-    const { fork, onFarewell, logger } = this.#options;
+    const { fork, metrics, logger } = this.#options;
     return new Promise((resolve, reject) => {
       const worker = fork();
       const { pid } = worker.process;
@@ -170,7 +168,7 @@ export class Crew {
       worker.on('message', (report: Report) => {
         if (report.kind === 'awake') this.#brief(member);
         if (report.kind === 'leaving') setTimeout(() => this.#relieve(member), groupMs);
-        if (report.kind === 'farewell') onFarewell(member.pid, report.counts);
+        if (report.kind === 'farewell') metrics.note(member.pid, report.counts);
         if (report.kind === 'answer') this.#hear(member, report);
         if (report.kind !== 'ready') return;
         member.markReady();
@@ -217,7 +215,7 @@ export class Crew {
     this.#members.delete(member);
     this.#questions.drop(member);
     if (this.#speaker === member) this.#speaker = undefined;
-    this.#options.onEnded(member.pid);
+    this.#options.metrics.retire(member.pid);
     if (this.#state === 'running') this.#replaceEnded(member, end);
     else if (this.#state === 'ending') this.#tellUnfinished(member, end);
   }

@@ -96,8 +96,7 @@ function createCrew(
     fork: () => relayed(cluster.fork(), log),
     stopAsked: stop.asked,
     stopPatienceMs: drainPatienceMs(config),
-    onFarewell: (pid, counts) => metrics.note(pid, counts),
-    onEnded: (pid) => metrics.retire(pid),
+    metrics,
     onDied: own.countWorkerEnd,
   });
 }

@@ -95,8 +95,10 @@ function makeCrew(count: number, forked: (worker: StandIn) => void, stopAsked: P
     },
     stopAsked,
     stopPatienceMs: 60_000,
-    onFarewell: (pid) => void told.push(`numbers of ${pid}`),
-    onEnded: (pid) => void told.push(`end of ${pid}`),
+    metrics: {
+      note: (pid) => void told.push(`numbers of ${pid}`),
+      retire: (pid) => void told.push(`end of ${pid}`),
+    },
     onDied: () => void told.push('a death'),
   });
   return { crew, told, log, workers, machine };
