@@ -77,14 +77,12 @@ export interface Call<Q extends Fields, B extends Fields> {
   readonly mark: RequestMark | undefined;
 }
 
-interface Spec<Q extends Fields, B extends Fields> extends Omit<
-  Operation,
-  'query' | 'body' | 'handle' | 'conditional' | 'repeatable'
-> {
+interface Spec<Q extends Fields, B extends Fields>
+  extends
+    Omit<Operation, 'query' | 'body' | 'handle' | 'conditional' | 'repeatable'>,
+    Partial<Pick<Operation, 'conditional' | 'repeatable'>> {
   readonly query?: Q;
   readonly body?: BodyRule<B>;
-  readonly conditional?: boolean;
-  readonly repeatable?: boolean;
   readonly handle: (call: Call<Q, B>, desk: Desk) => Promise<Answer>;
 }
 
@@ -92,14 +90,13 @@ interface Spec<Q extends Fields, B extends Fields> extends Omit<
 export function operation<const Q extends Fields = {}, const B extends Fields = {}>(
   spec: Spec<Q, B>,
 ): Operation {
-  const { query, body = { kind: 'none' }, conditional = false, repeatable = false, handle, ...rest } = spec;
   return {
-    ...rest,
-    query: query ?? {},
-    body,
-    conditional,
-    repeatable,
+    query: {},
+    body: { kind: 'none' },
+    conditional: false,
+    repeatable: false,
+    ...spec,
     // Its call has been checked by these very schemas.
-    handle: handle as Operation['handle'],
+    handle: spec.handle as Operation['handle'],
   };
 }
