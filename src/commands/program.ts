@@ -35,36 +35,12 @@ export async function runCommand(): Promise<void> {
     .configureOutput({ outputError: (complaint, write) => write(withholdWords(complaint)) })
     .exitOverride();
 
-  program
-    .command('serve')
-    .description('run the gateway until it is stopped')
-    .addOption(configOption())
-    .addHelpText('after', '\nExample:\n  $ gatehouse serve --config config/gateway.yaml')
-    .showHelpAfterError(helpOnFile)
-    .action(async ({ config }: { config: string }) => {
-      // Signals are heard before the rest is loaded: the first process of a container never gets one it has no listener for.
-      const stop = nextStop();
-      const { serve } = await import('./serve.ts');
-      process.exit(await serve(config, stop));
-    });
-
-  program
-    .command('check')
-    .description('say what a configuration does, or everything that is wrong with it')
-    .addOption(configOption())
-    .addHelpText('after', '\nExample:\n  $ gatehouse check --config config/gateway.yaml && echo fine')
-    .showHelpAfterError(helpOnFile)
-    .action(({ config }: { config: string }) =>
-      run(import('./check.ts'), ({ check }) => check(config, process)),
-    );
-
+  addServe(program);
+  addCheck(program);
   addUsage(program);
   addKeysCommands(program, configOption);
   addCompletion(program);
-  program.command('worker', { hidden: true }).action(async () => {
-    const { work } = await import('./workers/work.ts');
-    process.exit(await work());
-  });
+  addWorker(program);
 
   // Set last, because commands take over what stands here when they are added.
   program.showHelpAfterError(`(options go after the command; ${help})`);
@@ -100,6 +76,33 @@ function mendHelp(argv: readonly string[], { commands }: Command): readonly stri
   if (inner === undefined || group.commands.length === 0) return argv;
   const isKnown = group.commands.some((one) => one.name() === inner);
   return [...argv.slice(0, 2), word, ...(isKnown ? ['help'] : []), inner];
+}
+
+function addServe(program: Command): void {
+  program
+    .command('serve')
+    .description('run the gateway until it is stopped')
+    .addOption(configOption())
+    .addHelpText('after', '\nExample:\n  $ gatehouse serve --config config/gateway.yaml')
+    .showHelpAfterError(helpOnFile)
+    .action(async ({ config }: { config: string }) => {
+      // Signals are heard before the rest is loaded: the first process of a container never gets one it has no listener for.
+      const stop = nextStop();
+      const { serve } = await import('./serve.ts');
+      process.exit(await serve(config, stop));
+    });
+}
+
+function addCheck(program: Command): void {
+  program
+    .command('check')
+    .description('say what a configuration does, or everything that is wrong with it')
+    .addOption(configOption())
+    .addHelpText('after', '\nExample:\n  $ gatehouse check --config config/gateway.yaml && echo fine')
+    .showHelpAfterError(helpOnFile)
+    .action(({ config }: { config: string }) =>
+      run(import('./check.ts'), ({ check }) => check(config, process)),
+    );
 }
 
 function addCompletion(program: Command): void {
@@ -162,6 +165,14 @@ Examples:
     .action((key: string, options: CommandFlags & { quota?: string; yes?: true }) =>
       run(import('./usage.ts'), ({ resetUsage }) => resetUsage(key, options)),
     );
+}
+
+/** What `serve` starts where `workers` asks for several. */
+function addWorker(program: Command): void {
+  program.command('worker', { hidden: true }).action(async () => {
+    const { work } = await import('./workers/work.ts');
+    process.exit(await work());
+  });
 }
 
 function configOption(): Option {
