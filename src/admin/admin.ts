@@ -8,7 +8,7 @@ import type { MetricsSource } from '../telemetry/metrics.ts';
 import { allIsRead } from '../waiting/when-all-is-read.ts';
 import { http } from '../wire/http.ts';
 import { endBehindUpgrade } from '../wire/ignored-upgrade.ts';
-import { createApi, isApiPath, type Api, type ApiParts } from './api.ts';
+import { Api, isApiPath, type ApiParts } from './api.ts';
 import { leadRequests } from './client-connections.ts';
 import { createConsole } from './console/console.ts';
 import { createDocument } from './document.ts';
@@ -36,7 +36,7 @@ export interface AdminListener {
  * and the console page, which say nothing about this gateway.
  */
 export async function listenAdmin(parts: AdminParts, { host, port }: Address): Promise<AdminListener> {
-  const api = createApi(parts);
+  const api = new Api(parts);
   // An import may take its time. The code that reads a body waits only while something comes.
   const server = http.createServer({
     headersTimeout: 10_000,

@@ -26,14 +26,6 @@ const statusOfGone = 499;
 /** The key exists. With any other refusal the id may not be one: a secret may have been put in its place. */
 const statusesOfKnown: ReadonlySet<number> = new Set([409, 412]);
 
-/** The admin API. */
-export interface Api {
-  /** Answers a request that has shown this token; undefined where the gateway has none. */
-  answer(req: IncomingMessage, res: ServerResponse, token: AdminToken | undefined): Promise<void>;
-  /** Takes nothing more, not even the rest of what is being sent, and resolves once all it had taken is done. */
-  drain(): Promise<void>;
-}
-
 export interface ApiParts {
   /** The configuration that is in force. */
   readonly configInForce: () => Config;
@@ -42,20 +34,51 @@ export interface ApiParts {
   readonly logger: Logger;
 }
 
-/** Creates the API on a store. */
-export function createApi({ configInForce, store, logger }: ApiParts): Api {
-  const findDesk = store && createDeskFinder(configInForce, store);
-  const underWay = new Set<Promise<void>>();
+/** The admin API on a store. */
+export class Api {
+  readonly #logger: Logger;
+  readonly #findDesk: (() => Desk) | undefined;
+  readonly #stopping = new Stopping();
+  readonly #underWay = new Set<Promise<void>>();
   /** The last request of each connection. */
-  const lastOn = new WeakMap<Socket, Promise<void>>();
-  const stopping = new Stopping();
+  readonly #lastOn = new WeakMap<Socket, Promise<void>>();
 
-  async function perform(
-    req: IncomingMessage,
-    res: ServerResponse,
-    token: AdminToken | undefined,
-  ): Promise<Answer> {
-    const desk = findDesk?.();
+  constructor({ configInForce, store, logger }: ApiParts) {
+    this.#logger = logger;
+    this.#findDesk = store && createDeskFinder(configInForce, store);
+  }
+
+  /** Answers a request that has shown this token; undefined where the gateway has none. */
+  async answer(req: IncomingMessage, res: ServerResponse, token: AdminToken | undefined): Promise<void> {
+    // A client that sends several ahead means them in this order (RFC 9112 §9.3.2).
+    const ahead = this.#lastOn.get(req.socket) ?? Promise.resolve();
+    const work = ahead.then(() => this.#serve(req, res, token));
+    this.#lastOn.set(req.socket, work);
+    this.#underWay.add(work);
+    await work.finally(() => this.#underWay.delete(work));
+  }
+
+  /** Takes nothing more, not even the rest of what is being sent, and resolves once all it had taken is done. */
+  async drain(): Promise<void> {
+    this.#stopping.begin();
+    await Promise.allSettled(this.#underWay);
+  }
+
+  async #serve(req: IncomingMessage, res: ServerResponse, token: AdminToken | undefined): Promise<void> {
+    try {
+      sendAnswer(req, res, await this.#perform(req, res, token));
+    } catch (error) {
+      // A client that broke off gets no answer, and is not our fault.
+      if (hasLeft(req, error)) return;
+      const problem = problemOf(error);
+      if (problem.code === 'internal')
+        this.#logger.error({ cause: describeCause(error) }, 'a fault in the admin API');
+      sendAnswer(req, res, problem);
+    }
+  }
+
+  async #perform(req: IncomingMessage, res: ServerResponse, token: AdminToken | undefined): Promise<Answer> {
+    const desk = this.#findDesk?.();
     if (token === undefined || desk === undefined) throw apiOff();
     const { path, query } = readTarget(req.url ?? '');
     const { id, found } = findOperations(path);
@@ -70,21 +93,21 @@ export function createApi({ configInForce, store, logger }: ApiParts): Api {
       if (operation.role === 'write' && token.role !== 'write') {
         throw new AdminProblem('read_only', 'This token may read and not write');
       }
-      const call = await stopping.orStop(() => readCall(req, res, asked));
-      const { form, chunks } = call.lines;
-      return await operation.handle({ ...call, lines: { form, chunks: stopping.untilBegun(chunks) } }, desk);
+      const call = await this.#stopping.orStop(() => readCall(req, res, asked));
+      const chunks = this.#stopping.untilBegun(call.lines.chunks);
+      return await operation.handle({ ...call, lines: { ...call.lines, chunks } }, desk);
     };
-    return operation.role === 'write' ? await performWrite(req, asked, work) : await performRead(work);
+    return operation.role === 'write' ? await this.#performWrite(req, asked, work) : await performRead(work);
   }
 
   /** One line for each request that would change something, done or refused. */
-  async function performWrite(
+  async #performWrite(
     req: IncomingMessage,
     { operation, actor, id }: Asked,
     work: () => Promise<Answer>,
   ): Promise<Answer> {
     const logChange = (status: number, keyId: string | undefined): void =>
-      logger.info({ actor, operation: operation.id, keyId, status }, 'an operator asked for a change');
+      this.#logger.info({ actor, operation: operation.id, keyId, status }, 'an operator asked for a change');
     try {
       const result = await work();
       logChange(result.status, id === '' ? result.headers?.['Location']?.split('/').at(-1) : id);
@@ -95,38 +118,6 @@ export function createApi({ configInForce, store, logger }: ApiParts): Api {
       throw error;
     }
   }
-
-  async function serve(
-    req: IncomingMessage,
-    res: ServerResponse,
-    token: AdminToken | undefined,
-  ): Promise<void> {
-    try {
-      sendAnswer(req, res, await perform(req, res, token));
-    } catch (error) {
-      // A client that broke off gets no answer, and is not our fault.
-      if (hasLeft(req, error)) return;
-      const problem = problemOf(error);
-      if (problem.code === 'internal')
-        logger.error({ cause: describeCause(error) }, 'a fault in the admin API');
-      sendAnswer(req, res, problem);
-    }
-  }
-
-  return {
-    async answer(req, res, token) {
-      // A client that sends several ahead means them in this order (RFC 9112 §9.3.2).
-      const ahead = lastOn.get(req.socket) ?? Promise.resolve();
-      const work = ahead.then(() => serve(req, res, token));
-      lastOn.set(req.socket, work);
-      underWay.add(work);
-      await work.finally(() => underWay.delete(work));
-    },
-    async drain() {
-      stopping.begin();
-      await Promise.allSettled(underWay);
-    },
-  };
 }
 
 async function performRead(work: () => Promise<Answer>): Promise<Answer> {
