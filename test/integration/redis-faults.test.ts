@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
@@ -459,7 +459,7 @@ describe('side by side', { concurrency: 8 }, () => {
   });
 
   for (const answer of ['$-1', ':1', '+well', '*0', '*1\r\n$-1']) {
-    test(`what answers ${JSON.stringify(answer)} to everything is not listened to, and ends no process`, async (t) => {
+    test(`what answers ${JSON.stringify(answer)} to everything ends no process`, async (t) => {
       let asked = 0;
       const port = await startFake(t, (_command, socket) => {
         asked += 1;
@@ -480,6 +480,20 @@ describe('side by side', { concurrency: 8 }, () => {
       ]) {
         assert.match((await failureOf(call())).message, /something that is not known/);
       }
+    });
+  }
+
+  for (const answer of ['$-1', '>2\r\n+subscribe\r\n$-1']) {
+    test(`an answer that nobody asked for (${JSON.stringify(answer)}) ends its connection, and no process`, async (t) => {
+      const connections = new Set<Socket>();
+      const port = await startFake(t, (command, socket) => {
+        connections.add(socket);
+        greet(command, socket);
+        socket.write(`${answer}\r\n`);
+      });
+      const { keys } = await openAt(t, `redis://127.0.0.1:${port}`);
+      t.after(keys.watch(() => undefined));
+      await until(() => connections.size > 4);
     });
   }
 

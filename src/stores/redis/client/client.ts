@@ -5,9 +5,12 @@ import { within } from '../../../waiting/patience.ts';
 import { whenAllIsRead } from '../../../waiting/when-all-is-read.ts';
 import { commandOf, isReadOnly } from '../failures.ts';
 import type { Trust } from './authorities.ts';
+import { endWhenConfused } from './end-when-confused.ts';
 import { followMaster } from './follow-master.ts';
 import { greetQuietly } from './greet-quietly.ts';
 import { tendNodes } from './tend-nodes.ts';
+
+endWhenConfused();
 
 /** One Redis, or a cluster of them; both take the same commands. */
 export type Client = Redis | Cluster;

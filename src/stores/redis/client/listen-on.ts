@@ -9,12 +9,7 @@ export function listenOn(client: Redis, channel: string, onNews: () => void): ()
   client.on('error', () => undefined);
   client.on('message', onNews);
   client.on('ready', () => {
-    subscribe().then(onNews, () => undefined);
+    client.subscribe(channel).then(onNews, () => undefined);
   });
   return () => client.disconnect();
-
-  /** Only where a Redis answers: another server may say to SUBSCRIBE what ends the process (ioredis 6.0.0). */
-  async function subscribe(): Promise<void> {
-    if ((await client.ping()) === 'PONG') await client.subscribe(channel);
-  }
 }
