@@ -214,10 +214,14 @@ function letGo(req: IncomingMessage): void {
 
 /**
  * Only safe methods are worked on side by side: a client that pipelines a PUT and a GET means them in this order (RFC 9112
- * §9.3.2). HTTP/1.0 requests never are: an answer of unknown length ends its connection, and those after it would be lost.
+ * §9.3.2). HTTP/1.0 requests never are: an answer of unknown length ends its connection, and those after it would be lost. So may
+ * the refusal of chunks or of an expectation. And of an answer that is queued Node puts the head in front of a "100 Continue" that
+ * waits there (26.10).
  */
 function mayOverlap({ req }: ServerResponse): boolean {
-  return safeMethods.has(req.method) && req.httpVersion !== '1.0';
+  const { expect, 'transfer-encoding': coding } = req.headers;
+  const isPlain = expect === undefined && coding === undefined && req.httpVersion !== '1.0';
+  return isPlain && safeMethods.has(req.method);
 }
 
 /** Answers leave in order, so the one just ahead is the last to wait for. */

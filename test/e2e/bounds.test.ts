@@ -163,6 +163,30 @@ test('of pipelined requests those that are not safe are worked on alone, in thei
   await nothingInFlight();
 });
 
+test('a pipelined request that asks before it sends is asked before its answer, and not in the midst of it', async (t) => {
+  held.length = 0;
+  const asking = `GET /v1/hold HTTP/1.1\r\n${keyed}Expect: 100-continue\r\nContent-Length: 2\r\n\r\nab`;
+  const raw = await open(t, get('/v1/hold') + asking);
+  for (let answered = 0; answered < 2;) {
+    await until(() => held.length > 0);
+    await door.stillServes();
+    // Whatever is there, the last first, and each in two pieces.
+    const present = held.splice(0).toReversed();
+    for (const res of present) res.writeHead(200, { 'Content-Length': 4 }).write('fi');
+    await door.stillServes();
+    for (const res of present) res.end('ne');
+    answered += present.length;
+  }
+  assert.deepEqual(
+    (await raw.responses(2)).map(({ status, text }) => [status, text]),
+    [
+      [200, 'fine'],
+      [100, ''],
+      [200, 'fine'],
+    ],
+  );
+});
+
 test('what stands behind an answer that ends its connection, to a client of HTTP/1.0, never reaches the upstream', async (t) => {
   held.length = 0;
   const old = `GET /v1/hold HTTP/1.0\r\n${keyed}Connection: keep-alive\r\n\r\n`;

@@ -71,6 +71,7 @@ const cases: readonly Case[] = [
   { name: 'a client that leaves amid the answer', does: leavesAmidAnswer, costs: 1 },
   { name: 'an answer that is lost behind one that breaks off', does: isLostBehindAnother, costs: 0 },
   { name: 'answers behind one that does not come', does: leavesBehindAnother, costs: 0 },
+  { name: 'one answer behind which another ends the connection', does: endsBehindAnother, costs: 10 },
   { name: 'charge forwarded: an internal error', does: status(500), costs: 1, charge: 'forwarded' },
   {
     name: 'charge forwarded: an upstream that takes too long',
@@ -236,12 +237,16 @@ async function callOften(caller: Gateway): Promise<void> {
   );
 }
 
+/** The answers that do not begin. */
+const waiting: ServerResponse[] = [];
+
 /** The last answer that begins and does not end. */
 let streaming: ServerResponse | undefined;
 
 function answerAsTold({ headers }: RecordedRequest, res: ServerResponse): void {
   const [what = 'status', code = '200', cost] = (headers['x-do'] ?? '').split(' ').filter(Boolean);
   if (cost !== undefined) res.setHeader('X-Cost', cost);
+  if (what === 'wait') waiting.push(res);
   if (what === 'reset') res.socket?.resetAndDestroy();
   if (what === 'status') res.writeHead(Number(code)).end(code === '204' ? undefined : 'ok');
   if (what !== 'stream' && what !== 'break') return;
@@ -359,4 +364,34 @@ async function isLostBehindAnother(key: string): Promise<void> {
     return told.length === 2 ? told : undefined;
   });
   assert.deepEqual(new Set(lines.map(({ cut }) => cut)), new Set(['upstream', 'gateway']));
+}
+
+/** What stands behind a refusal that ends the connection is not begun: its answer would be lost, and charged. */
+async function endsBehindAnother(key: string): Promise<void> {
+  const apiKey = ['apiKey', secretOf(key)] as const;
+  const waits = requestBytes(`GET ${workPath}`, [apiKey, ['X-Do', 'wait']]);
+  const asks = requestBytes('GET /v1/nowhere', [apiKey, ['Expect', '100-continue']], 'body');
+  const coded = requestBytes(
+    'GET /v1/nowhere',
+    [apiKey, ['Transfer-Encoding', 'gzip, chunked']],
+    '0\r\n\r\n',
+  );
+  for (const [refused, why] of [
+    [asks, 404],
+    [coded, 400],
+  ] as const) {
+    for (let turn = 0; turn < 5; turn += 1) {
+      const seen = scene.upstream.requests.length;
+      const raw = await openRaw(scope, gateway.port);
+      raw.write(Buffer.concat([waits, refused, waits]));
+      await until(() => waiting.length > 0);
+      for (const res of waiting.splice(0)) res.end('ok');
+      await raw.receivedUntilClose();
+      assert.deepEqual(
+        (await raw.responses(3)).map((answer) => answer.status),
+        [200, why],
+      );
+      assert.equal(scene.upstream.requests.length, seen + 1);
+    }
+  }
 }
