@@ -53,13 +53,17 @@ export function printKey(key: KeyView, stream: NodeJS.WritableStream): string {
     `${secret.start}…`,
     `made ${moment(secret.createdAt)}`,
     `last used ${moment(secret.lastUsedAt)}`,
-    secret.expiresAt === null
-      ? ''
-      : `${secret.expired ? 'expired' : 'works until'} ${moment(secret.expiresAt)}`,
+    endOf(secret, key),
   ]);
   const lines = alignRows(facts.filter(([, value]) => value !== ''));
   const bold = lines.map((line, at) => (at === 0 ? styleText('bold', line, { stream }) : line));
   return `${[...bold, '', ...alignRows(secrets)].join('\n')}\n`;
+}
+
+/** None of them works once the key is revoked, whatever end it had. */
+function endOf({ expiresAt, expired }: KeyView['secrets'][number], { revokedAt }: KeyView): string {
+  if (expiresAt === null || (revokedAt !== null && !expired)) return '';
+  return `${expired ? 'expired' : 'works until'} ${moment(expiresAt)}`;
 }
 
 /** Entries of the audit log as a table. */

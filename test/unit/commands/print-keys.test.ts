@@ -97,10 +97,18 @@ last used   2026-01-03 12:30Z
 version     7
 
 secret 1  gh_1…  made 2026-01-01 12:30Z  last used never              expired 2026-01-04 12:30Z
-secret 2  gh_2…  made 2026-01-01 12:30Z  last used 2026-01-03 12:30Z  works until 2026-01-06 12:30Z
+secret 2  gh_2…  made 2026-01-01 12:30Z  last used 2026-01-03 12:30Z
 secret 3  gh_3…  made 2026-01-01 12:30Z  last used never
 `,
   );
+});
+
+test('an earlier secret works until its end, or until its key is revoked', () => {
+  const secrets = [{ ...made(1), expiresAt: at(6) }, made(2)];
+  const shown = (over: object): string =>
+    printKey(viewKey({ record: aKey({ secrets, ...over }), usedAt: new Map() }, at(5)), stream);
+  assert.match(shown({}), /^secret 1 .* works until 2026-01-06 12:30Z$/m);
+  assert.doesNotMatch(shown({ revokedAt: at(4) }), /works until/);
 });
 
 test('people are shown of a change what was before it and after, and of a new secret nothing', () => {
