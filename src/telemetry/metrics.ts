@@ -238,7 +238,18 @@ function reloadMetrics(registry: Registry) {
     labelNames: ['outcome'],
   });
   for (const outcome of ['done', 'refused']) reloads.expect(outcome);
-  return { countReload: (outcome: 'done' | 'refused') => reloads.count(outcome) };
+  let isRefused = false;
+  showGauge(registry, {
+    name: 'gatehouse_config_refused',
+    help: '1 from a refused reload to the next that is done: the file is not what is in force. Otherwise 0.',
+    read: () => (isRefused ? 1 : 0),
+  });
+  return {
+    countReload: (outcome: 'done' | 'refused'): void => {
+      reloads.count(outcome);
+      isRefused = outcome === 'refused';
+    },
+  };
 }
 
 function processMetrics(registry: Registry) {

@@ -74,6 +74,11 @@ async function reloadsOf(gateway: Gateway, outcome: string): Promise<number> {
   return Number(series.exec(await gateway.metrics())?.[1]);
 }
 
+/** Whether the page says that the last reload was refused: 1 if it was. */
+async function refusedOf(gateway: Gateway): Promise<string | undefined> {
+  return /^gatehouse_config_refused (.*)$/m.exec(await gateway.metrics())?.[1];
+}
+
 /** How often the store was asked for units. */
 async function drawsOf(gateway: Gateway): Promise<number> {
   const page = await gateway.metrics();
@@ -118,6 +123,7 @@ for (const gateway of [alone, leading]) {
       'key_failures_total{slowed="yes"}',
       'key_failures_total{slowed="no"}',
       'config_reloads_total{outcome="refused"}',
+      'config_refused',
       'connections_refused_total',
       'worker_ends_total',
       'spool_memory_bytes',
@@ -176,6 +182,7 @@ for (const gateway of [alone, leading]) {
       for (const [field, pattern] of Object.entries(why))
         assert.match(JSON.stringify(line?.[field]), pattern);
       assert.equal(await statusOf(t, gateway, '/v1/a'), 200);
+      assert.equal(await refusedOf(gateway), '1');
       await writeFile(gateway.configFile, good);
     }
     await rm(gateway.configFile);
@@ -186,6 +193,7 @@ for (const gateway of [alone, leading]) {
     await reload(gateway, {});
     await until(async () => (await reloadsOf(gateway, 'refused')) === refusals + 5);
     assert.equal(await reloadsOf(gateway, 'done'), reloads + 1);
+    assert.equal(await refusedOf(gateway), '0');
   });
 
   test(`reloads under load lose no request: ${title}`, async (t) => {

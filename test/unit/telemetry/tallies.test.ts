@@ -121,6 +121,7 @@ test('what an alert watches is there at 0 before it happens, and goes up by noth
       'key_failures_total{slowed="yes"} 2',
       'key_failures_total{slowed="no"} 1',
       'config_reloads_total{outcome="refused"} 1',
+      'config_refused 1',
       'worker_ends_total 1',
     ],
   );
