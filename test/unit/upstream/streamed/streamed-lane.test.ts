@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { createServer, type ServerResponse } from 'node:http';
+import { test, type TestContext } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { noBody } from '../../../../src/bodies/body.ts';
+import { createTrust } from '../../../../src/upstream/connect.ts';
+import { Seats } from '../../../../src/upstream/seats.ts';
+import { createStreamedLane } from '../../../../src/upstream/streamed/streamed-lane.ts';
+import { listen } from '../../../helpers/listen.ts';
+import { until } from '../../../helpers/poll.ts';
+import { noProgress } from '../../../helpers/progress.ts';
+import { startRawUpstream } from '../../../helpers/raw-upstream.ts';
+
+const timeouts = { connectMs: 5000, responseMs: 5000, idleMs: 5000 };
+
+test('an answer that nobody asked for, still unread when the next request begins, does that one no harm', async (t) => {
+  const upstream = await startRawUpstream(t, (socket) => void socket.write(answer('ok')));
+  const bounds = { seats: new Seats(1), trust: createTrust(undefined) };
+  const lane = createStreamedLane(new URL(upstream.url), { timeouts }, bounds);
+  t.after(() => lane.close());
+  const clients = await openClients(t);
+  for (let turn = 0; turn < 3; turn += 1) {
+    const { res, text } = await clients.next();
+    // In the part of a turn behind which what has come is read.
+    await nextTurn();
+    for (const socket of upstream.sockets) socket.write(answer('poison'));
+    lane.send(
+      { method: 'POST', path: '/', headers: ['Host', 'a'], body: noBody, switching: undefined, alone: false },
+      res,
+      {
+        ourHeaders: () => [],
+        costHeader: undefined,
+        whenWhole: undefined,
+        progress: noProgress(),
+        listener: { begin: ignore, resolve: ignore, reject: () => void res.destroy() },
+      },
+    );
+    assert.equal(await text, 'ok');
+  }
+});
+
+/** Clients that wait for what a lane is to answer, one after the other. */
+async function openClients(t: TestContext) {
+  const waiting: ServerResponse[] = [];
+  const port = await listen(
+    t,
+    createServer((_req, res) => void waiting.push(res)),
+  );
+  return {
+    async next(): Promise<{ res: ServerResponse; text: Promise<string> }> {
+      const asked = fetch(`http://127.0.0.1:${port}/`);
+      const text = asked.then((whole) => whole.text()).catch(() => 'nothing');
+      await until(() => waiting.length > 0);
+      return { res: waiting.shift()!, text };
+    },
+  };
+}
+
+function answer(text: string): string {
+  return `HTTP/1.1 200 OK\r\nContent-Length: ${text.length}\r\n\r\n${text}`;
+}
+
+function ignore(): void {}
