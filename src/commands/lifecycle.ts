@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { setImmediate as turnOver } from 'node:timers/promises';
 import { printAddress } from '../config/addresses.ts';
 import type { Address, Config } from '../config/config.ts';
@@ -29,13 +30,14 @@ export function drainPatienceMs({ drain }: Config): number {
   return drain.delayMs + drain.timeoutMs + endPatienceMs;
 }
 
-/** Says once that the gateway is up, and where, with warnings about its configuration and the system under it. */
+/** Says once that the gateway is up, where, and by which file, with warnings about its configuration and the system under it. */
 export function announce(up: { listen: Address; admin: Address }, config: Config, { logger }: Log): void {
   const [listen, admin] = [printAddress(up.listen), printAddress(up.admin)];
   const shortage = findFileShortage(config);
   for (const warning of config.warnings) logger.warn(warning);
   if (shortage !== undefined) logger.warn(shortage, tooFewFiles);
-  logger.info({ listen, admin }, `ready: developers call http://${listen}, operators http://${admin}`);
+  const about = { listen, admin, config: resolve(config.file) };
+  logger.info(about, `ready: developers call http://${listen}, operators http://${admin}`);
 }
 
 const tooFewFiles =

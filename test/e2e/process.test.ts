@@ -3,7 +3,7 @@ import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_pr
 import { once } from 'node:events';
 import { closeSync, constants, openSync, readdirSync, readFileSync, readSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
@@ -435,8 +435,11 @@ describe('a gateway as its users start it', { concurrency: 3 }, () => {
     assert.ok(words.includes('serve'));
     assert.ok(environment.includes('MALLOC_ARENA_MAX=1'));
 
-    const ready = log().match(/"listen":"127\.0\.0\.1:(\d+)","admin":"127\.0\.0\.1:\d+","msg":"ready/);
-    assert.ok(ready, 'it tells both of its addresses');
+    const ready = log().match(
+      /"listen":"127\.0\.0\.1:(\d+)","admin":"127\.0\.0\.1:\d+","config":"(.+?)","msg":"ready/,
+    );
+    assert.ok(ready, 'it tells both of its addresses, and its file');
+    assert.equal(ready[2], join(folder, words[words.indexOf('--config') + 1] ?? ''));
     child.kill('SIGUSR1');
     assert.equal((await exchange(t, Number(ready[1]), name)).status, 200);
     await assert.rejects(openRaw(t, inspector), { code: 'ECONNREFUSED' });
@@ -579,7 +582,8 @@ async function startByItself(
   change: Yaml = {},
   flags: readonly string[] = [],
 ): Promise<StartedByItself> {
-  const child = spawn(process.execPath, [...flags, main, 'serve', '--config', configured(change)], {
+  const fileName = relative(folder, configured(change));
+  const child = spawn(process.execPath, [...flags, main, 'serve', '--config', fileName], {
     cwd: folder,
     env: { ...process.env, ...env },
   });
