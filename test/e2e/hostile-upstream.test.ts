@@ -153,6 +153,20 @@ for (const [name, wire, status] of [
   });
 }
 
+test('both lanes pass on more lines of headers than Node counts by itself, and what stands behind them', async (t) => {
+  const lines = 2500;
+  upstream.script = (socket) => void socket.write(whole.replace('\r\n', `\r\n${'a: b\r\n'.repeat(lines)}`));
+  for (const body of ['small', 'x'.repeat(70_000)]) {
+    const answer = await exchange(
+      t,
+      gateway.port,
+      requestBytes('POST /v1/thing', [['apiKey', demoKey]], body),
+    );
+    assert.equal(answer.rawHeaders.filter(([name]) => name === 'a').length, lines, body.slice(0, 5));
+    assert.equal(answer.headers['content-length'], '2');
+  }
+});
+
 const interim: readonly Case[] = [
   ...['100 Continue', '102 Processing', '103 Early Hints\r\nLink: </a>; rel=preload'].map((line): Case => ({
     name: `an unsolicited ${line.slice(0, 3)} before the answer`,
