@@ -44,16 +44,12 @@ export function basePathFault(path: string): string | undefined {
 }
 
 /** Whether a path fits a pattern: `:name` takes exactly one segment that is not empty, a final `*` one or more. */
-export function fits(
-  pattern: readonly Segment[],
-  parts: readonly string[],
-  equal: (a: string, b: string) => boolean = (a, b) => a === b,
-): boolean {
+export function fits(pattern: readonly Segment[], parts: readonly string[]): boolean {
   for (const [at, wanted] of pattern.entries()) {
     const part = parts[at];
     if (part === undefined) return false;
     if (wanted.kind === 'rest') return true;
-    if (wanted.kind === 'name' ? part === '' : !equal(wanted.text, part)) return false;
+    if (wanted.kind === 'name' ? part === '' : wanted.text !== part) return false;
   }
   return pattern.length === parts.length;
 }
@@ -89,7 +85,7 @@ export function commonPath(one: readonly Segment[], other: readonly Segment[]): 
 }
 
 /**
- * Sorts the more exact of two paths first. For paths that one request can fit, it agrees with `compareSegments`: the first
+ * Negative where the first of two paths is the more exact. For paths that one request can fit, it agrees with `compareSegments`: the first
  * segment in which they differ in kind decides, and no such pair is ambiguous in a configuration that has been checked.
  */
 export function byExactness(one: readonly Segment[], other: readonly Segment[]): number {

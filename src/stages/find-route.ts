@@ -1,5 +1,6 @@
 import type { Route } from '../config/config.ts';
-import { byExactness, fits, segmentsOf, type Segment } from '../config/route-path.ts';
+import { PathTree } from '../config/path-tree.ts';
+import { byExactness, segmentsOf, type Segment } from '../config/route-path.ts';
 import { Refusal } from '../refusals.ts';
 import { versionHeaders } from '../wire/version-headers.ts';
 import type { Head } from './check-request.ts';
@@ -15,10 +16,9 @@ interface Endpoint {
 /** The routes of the configuration, ready to be searched. */
 export interface RouteTable {
   readonly exact: ReadonlyMap<string, Endpoint>;
-  /** Most specific first. */
-  readonly patterns: readonly Endpoint[];
-  /** All of them in that order, to find the one that a request nearly matches. */
-  readonly all: readonly Endpoint[];
+  readonly patterns: PathTree<Endpoint>;
+  /** All of them, folded, to find the one that a request nearly matches. */
+  readonly folded: PathTree<Endpoint>;
 }
 
 /**
@@ -47,23 +47,27 @@ export function createRouteTable(routes: readonly Route[]): RouteTable {
     for (const method of route.methods) endpoint.routes.set(method, route);
     endpoint.allow = [...endpoint.routes.keys()].join(', ');
   }
-  const sorted = [...endpoints.values()].toSorted((a, b) => byExactness(a.segments, b.segments));
-  return {
-    exact: new Map(sorted.filter(isExact).map((endpoint) => [endpoint.path, endpoint])),
-    patterns: sorted.filter((endpoint) => !isExact(endpoint)),
-    all: sorted,
+  const table = {
+    exact: new Map<string, Endpoint>(),
+    patterns: new PathTree<Endpoint>((text) => text),
+    folded: new PathTree<Endpoint>(fold),
   };
+  for (const endpoint of endpoints.values()) {
+    if (isExact(endpoint)) table.exact.set(endpoint.path, endpoint);
+    else table.patterns.add(endpoint.segments, endpoint);
+    table.folded.add(endpoint.segments, endpoint);
+  }
+  return table;
 }
 
 function findEndpoint(path: string, table: RouteTable): Endpoint | undefined {
   const exact = table.exact.get(path);
   if (exact !== undefined) return exact;
-  if (table.patterns.length === 0) return undefined;
   const segments = path.slice(1).split('/').map(decode);
-  const endpoint = table.patterns.find((candidate) => fits(candidate.segments, segments));
+  const endpoint = table.patterns.find(segments);
   if (endpoint === undefined) return undefined;
   const bare = segments.at(-1) === '' ? segments.slice(0, -1) : segments;
-  const nearest = table.all.find((candidate) => fits(candidate.segments, bare, sameFolded));
+  const nearest = table.folded.find(bare);
   if (nearest === undefined) return endpoint;
   // The `*` takes nothing but a final slash: the path without it is an endpoint of its own, unless another `*` takes it too.
   if (bare.length < endpoint.segments.length && nearest.segments.at(-1)?.kind !== 'rest') return undefined;
@@ -81,10 +85,6 @@ function isExact(endpoint: Endpoint): boolean {
 /** Canonical paths hide no slash in an escape, so a segment can be decoded on its own. */
 function decode(segment: string): string {
   return segment.includes('%') ? decodeURIComponent(segment) : segment;
-}
-
-function sameFolded(a: string, b: string): boolean {
-  return a === b || fold(a) === fold(b);
 }
 
 /** Also folds letters that have only their upper case in common, `ı` and `i`, `ſ` and `s`: some servers compare that. */
