@@ -19,11 +19,18 @@ function isChosen(name: string): boolean {
 
 /** Whether this scope could cover some request on one of the routes. */
 export function isOfUse(scope: string, routes: readonly Pick<Route, 'name' | 'path'>[]): boolean {
-  const pattern = scope.startsWith('/') ? segmentsOf(scope) : undefined;
-  return routes.some(
-    ({ name, path }) =>
-      name === scope || (pattern !== undefined && compareSegments(pattern, segmentsOf(path)) !== 'apart'),
-  );
+  if (routes.some(({ name }) => name === scope)) return true;
+  if (!scope.startsWith('/')) return false;
+  const pattern = segmentsOf(scope);
+  const paths = compiledRoutes.getOrInsertComputed(routes, pathsOf);
+  return paths.some((path) => compareSegments(pattern, path) !== 'apart');
+}
+
+/** An import asks about the same routes a million times. */
+const compiledRoutes = new WeakMap<readonly Pick<Route, 'path'>[], readonly (readonly Segment[])[]>();
+
+function pathsOf(routes: readonly Pick<Route, 'path'>[]): readonly (readonly Segment[])[] {
+  return routes.map(({ path }) => segmentsOf(path));
 }
 
 const compiled = new WeakMap<readonly string[], readonly (readonly Segment[])[]>();

@@ -43,3 +43,17 @@ test('a scope that no route can fit is of no use', () => {
     assert.ok(isOfUse(scope, routes), scope);
   for (const scope of ['name', '/v2/*', '/v1/voice', '/v1/names']) assert.ok(!isOfUse(scope, routes), scope);
 });
+
+test('the paths of routes are taken apart once, however many scopes are asked about', () => {
+  let reads = 0;
+  const watched = {
+    name: 'names',
+    get path() {
+      reads += 1;
+      return '/v1/name';
+    },
+  };
+  const routes = [watched];
+  for (const scope of ['/v1/*', '/v2/*', '/v1/name']) isOfUse(scope, routes);
+  assert.equal(reads, 1);
+});
