@@ -54,8 +54,9 @@ function withoutNotes(schema: AnySchema): AnySchema {
 }
 
 function whyNot(error: unknown): string {
-  // The compiler follows a reference to a reference at once.
-  if (error instanceof RangeError) return 'its references lead to each other too many times';
+  // The compiler follows a reference to a reference at once, and has each property checked within the check of the one before.
+  if (error instanceof RangeError)
+    return 'has too many properties in one place, or references that lead to each other too many times';
   const reason = error instanceof Error ? error.message : String(error);
   return reason.replace(/^strict mode: /, '');
 }

@@ -639,12 +639,20 @@ describe('a schema whose references lead one to the next', () => {
     assert.deepEqual(problemsOf({ anyOf: [{ type: 'null' }, below] }), []);
   });
 
+  const isTooLarge =
+    ' has too many properties in one place, or references that lead to each other too many times';
+
   it('too many times is refused', () => {
     const parts = Array.from({ length: 7000 }, (_, at) => [`a${at}`, { $ref: `#/$defs/a${at + 1}` }]);
     const $defs = { ...Object.fromEntries(parts), a7000: {} };
-    assert.deepEqual(problemsOf({ $ref: '#/$defs/a0', $defs }), [
-      ' its references lead to each other too many times',
-    ]);
+    assert.deepEqual(problemsOf({ $ref: '#/$defs/a0', $defs }), [isTooLarge]);
+  });
+
+  it('is not blamed alone where a schema without any is too large', () => {
+    const properties = Object.fromEntries(
+      Array.from({ length: 4000 }, (_, at) => [`a${at}`, { type: 'string' }]),
+    );
+    assert.deepEqual(problemsOf({ properties }), [isTooLarge]);
   });
 });
 
