@@ -9,10 +9,13 @@ import { CannotStart } from '../explain-start.ts';
 import { Backoff } from './backoff.ts';
 import { Member, tooSlow } from './member.ts';
 import { Questions } from './questions.ts';
+import { Starts } from './starts.ts';
 import type { Answers, Beginning, Question, Report, Ready } from './worker-messages.ts';
 
 interface CrewOptions {
   readonly count: number;
+  /** How many start at the same time. Sixteen that share two processors would leave callers without anybody for eight times as long. */
+  readonly startsAtOnce: number;
   readonly logger: Logger;
   readonly fork: () => Worker;
   /** Resolves when all is to stop: then a start waits for nobody but its first worker. */
@@ -50,6 +53,7 @@ export class Crew {
   readonly #options: CrewOptions;
   readonly #members = new Set<Member>();
   readonly #questions = new Questions<Member>();
+  readonly #starts: Starts;
   #beginning: Beginning | undefined;
   /** Reports, for all workers, what is doubtful in the store: at its start and after each reload. */
   #speaker: Member | undefined;
@@ -59,6 +63,7 @@ export class Crew {
 
   constructor(options: CrewOptions) {
     this.#options = options;
+    this.#starts = new Starts(options.startsAtOnce);
   }
 
   /**
@@ -253,12 +258,16 @@ export class Crew {
   }
 
   async #replace(): Promise<void> {
-    if (this.#state !== 'running') return;
     if (await this.#add()) this.#options.logger.info('a worker has taken the place');
   }
 
-  /** Starts one more, and resolves with whether it became ready. If not, the next attempt is under way. */
-  async #add(): Promise<boolean> {
+  /** Starts one more in its turn, and resolves with whether it became ready. If not, the next attempt is under way, or all is to end. */
+  #add(): Promise<boolean> {
+    return this.#starts.run(() => this.#addNow());
+  }
+
+  async #addNow(): Promise<boolean> {
+    if (this.#state !== 'running') return false;
     try {
       await this.#begin();
       this.#letRelievedGo();

@@ -1,4 +1,5 @@
 import cluster, { type Worker } from 'node:cluster';
+import { availableParallelism } from 'node:os';
 import { setImmediate as turn } from 'node:timers/promises';
 import { listenAdmin, type AdminListener, type AdminParts } from '../../admin/admin.ts';
 import { untilDrained, type Readiness, type ReadinessReport } from '../../admin/readiness.ts';
@@ -92,6 +93,8 @@ function createCrew(
 ): Crew {
   return new Crew({
     count: config.workers,
+    // With one that hangs while it starts there is still another.
+    startsAtOnce: Math.max(2, availableParallelism()),
     logger: log.logger,
     fork: () => relayed(cluster.fork(), log),
     stopAsked: stop.asked,

@@ -72,13 +72,19 @@ async function startCrew(count: number) {
 
 const never = new Promise(() => undefined);
 
-function makeCrew(count: number, forked: (worker: StandIn) => void, stopAsked: Promise<unknown> = never) {
+function makeCrew(
+  count: number,
+  forked: (worker: StandIn) => void,
+  stopAsked: Promise<unknown> = never,
+  startsAtOnce = Infinity,
+) {
   const workers: StandIn[] = [];
   const told: string[] = [];
   const log: Record<string, unknown>[] = [];
   const machine = { hasMemory: true, hasFiles: true };
   const crew = new Crew({
     count,
+    startsAtOnce,
     logger: createLogger('info', {
       write: (line) => void log.push(JSON.parse(line) as Record<string, unknown>),
     }),
@@ -146,6 +152,21 @@ test('a worker that answers as soon as it was told of is told of again', async (
   }
   second.answer();
   assert.deepEqual(said(log), ['error 2 a worker does not answer', 'info 2 a worker answers again']);
+});
+
+test('only so many start at the same time, and none that waits for its turn once all are to end', async () => {
+  const { crew, workers } = makeCrew(6, (worker) => worker.process.pid === 1 && worker.ready(), never, 2);
+  const started = crew.start(beginning);
+  await until(() => workers.length > 1);
+  await new Promise(setImmediate);
+  assert.equal(workers.length, 3);
+  workers[1]?.ready();
+  await until(() => workers.length === 4);
+  const drained = crew.drain(60_000);
+  for (const worker of workers) worker.end(0);
+  await drained;
+  await started;
+  assert.equal(workers.length, 4);
 });
 
 test('who asks does not wait for a worker that has ended', async (t) => {
