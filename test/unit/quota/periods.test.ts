@@ -237,6 +237,24 @@ test('a clock that goes back finds the earlier period again', () => {
   assert.equal(currentPeriod(rule, Date.UTC(2024, 4, 5, 12)).start, today.start);
 });
 
+for (const [change, first] of [
+  ['forward', '2024-10-06T00:00+10:30'],
+  ['back', '2024-04-07T00:00+11:00'],
+] as const) {
+  test(`hours follow one another over a change of the clock ${change} by half an hour, and back again`, () => {
+    const rule = aPeriod('hour', 'Australia/Lord_Howe');
+    const hours = [currentPeriod(rule, Date.parse(first))];
+    while (hours.length < 5) hours.push(currentPeriod(rule, hours.at(-1)!.end));
+    assert.deepEqual(
+      hours.map(({ start, end }) => (end - start) / 60_000),
+      [60, 60, 30, 60, 60],
+    );
+    const back = [hours.at(-1)!];
+    while (back.length < 5) back.unshift(currentPeriod(rule, back[0]!.start - 1));
+    assert.deepEqual(back, hours);
+  });
+}
+
 /** What a clock on the wall shows, as if it were UTC: milliseconds at the precision of a second. */
 function createWall(timezone: string): (at: number) => number {
   const format = new Intl.DateTimeFormat('en-US', {
