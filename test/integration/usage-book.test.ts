@@ -39,6 +39,7 @@ test('the usage of all keys is listed page by page: those of the file, then thos
     assert.deepEqual(listed, ['z 7', 'a 7', 'm 7', 's1 7', 's2 ', 's4 7', 's5 7'], `${limit} a page`);
   }
   await assert.rejects(book.list({ cursor: 'no such cursor', limit: 1 }), KeyProblem);
+  await assert.rejects(book.read('s2'), /the configuration has no plan gone, which key s2 has/);
   await assert.rejects(book.read('nobody'), { message: 'there is no such key' }, 'no list of some of them');
 });
 
@@ -192,6 +193,17 @@ test('a reset asks the store for nothing after it: what is done is not told as a
     quotas.map(({ name, limit, used, leased, remaining }) => ({ name, limit, used, leased, remaining })),
     [{ name: 'other', limit: 9, used: 0, leased: 0, remaining: 9 }],
   );
+});
+
+test('a reset that the store refuses is not told as one that is done', async () => {
+  const gone = new StoreUnavailable('gone', { mayHaveHappened: true });
+  const ledger = createMemoryLedger({ now: () => 0 });
+  const store = {
+    keys: { listKeys: async () => [], readKey: async () => undefined },
+    ledger: { ...ledger, resetUsage: () => Promise.reject(gone) },
+  };
+  const book = createUsageBook({ config: { keys: [keyOf('ada')], plans }, store });
+  await assert.rejects(book.reset('ada', undefined), gone);
 });
 
 async function listAll(book: UsageBook, limit: number): Promise<KeyUsage[]> {
