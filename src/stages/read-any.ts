@@ -66,10 +66,9 @@ async function streamOnce(
     kind: 'stream',
     length,
     read: () => lettingGo(read()),
-    release: async () => {
+    release: () => {
       giveBack();
       arriving.stop();
-      await chunks.return();
     },
   };
 }
