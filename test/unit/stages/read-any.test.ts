@@ -62,15 +62,35 @@ for (const framing of ['declared', 'chunked'] as const) {
       [64 * 1024, 'bytes'],
       [64 * 1024 + 1, 'stream'],
     ] as const) {
-      const arriving = { chunks: chunksOf(Buffer.alloc(length), 1000), stop: () => undefined };
+      let stops = 0;
+      const arriving = { chunks: chunksOf(Buffer.alloc(length), 1000), stop: () => void (stops += 1) };
       const contentLength = framing === 'declared' ? length : undefined;
       const order = { contentLength, sizeMax: length, memory: new BodyMemory(memoryBytes) };
       const body = await readAny(arriving, order);
       assert.equal(body.kind, kind);
+      assert.equal(body.length, kind === 'bytes' ? length : contentLength);
       await body.release();
+      assert.equal(stops, kind === 'bytes' ? 0 : 1, 'nobody reads on');
     }
   });
 }
+
+test('a body may be as large as its limit, whether it says how large it is or not, and no larger', async () => {
+  for (const contentLength of [20 * size, undefined]) {
+    for (const sizeMax of [20 * size, 20 * size - 1]) {
+      const memory = new BodyMemory(memoryBytes);
+      const body = await readAny(arrivingBody(), { contentLength, sizeMax, memory });
+      assert.ok(body.kind === 'stream');
+      const reading = Array.fromAsync(body.read(), ({ length }) => length);
+      if (sizeMax < 20 * size) await assert.rejects(reading, { code: 'body_too_large' });
+      else
+        assert.equal(
+          (await reading).reduce((sum, length) => sum + length),
+          20 * size,
+        );
+    }
+  }
+});
 
 test('the rest of a body for which there is no memory is left to whoever refuses it', async () => {
   const memory = new BodyMemory(3 * size);
