@@ -290,6 +290,8 @@ test('a key reads its own usage, at no cost and even when nothing is left', asyn
   assert.deepEqual(quota, { name: 'daily', limit: 2, per: 'day', used: 2, remaining: 0 });
   assert.match(resetsAt, /T15:00:00\.000Z$/);
   assert.equal(sqlite.scene.upstream.requests.length, before + 2);
+  const line = await until(() => other.logs().find(({ path }) => path === basePath + usagePath));
+  assert.deepEqual([line['route'], line['status'], line['keyId']], ['usage', 200, 'full']);
 
   assert.equal((await read({ key: 'nobody' })).refusal, 'key_invalid');
   const posted = await read({ method: 'POST' });
