@@ -67,3 +67,25 @@ test('JSON may be as large as its limit, whether it says how large it is or not'
     }
   }
 });
+
+test('JSON that is refused takes no memory from others', async () => {
+  const rule = { kind: 'json', sizeMax: 100, depthMax: 2, valuesMax: 9, check: undefined };
+  const text = 'x'.repeat(100);
+  const { req, order, read } = scene({ contentType: 'application/json', contentLength: text.length }, rule);
+  req.push(text);
+  await assert.rejects(read, { code: 'body_malformed' });
+  assert.ok(order.rooms.memory.take(100));
+});
+
+test('a body that is not examined may say that it is as large as its limit, and no larger', async () => {
+  for (const contentLength of [7, 8]) {
+    const { req, read } = scene(
+      { contentLength },
+      { kind: 'any', sizeMax: 7, arrival: { timeoutMs: 60_000 } },
+    );
+    req.push('x'.repeat(7));
+    req.push(null);
+    if (contentLength === 7) assert.equal((await read()).length, 7);
+    else await assert.rejects(read, { code: 'body_too_large' });
+  }
+});
