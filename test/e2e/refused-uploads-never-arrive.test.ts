@@ -176,6 +176,12 @@ for (const way of ways) {
     const [answer] = await raw.responses(1);
     assertRefused(answer, 'upload_too_slow', 'The request body must arrive within 0.3 s');
     assert.ok(upstream.requests.every(({ target, complete }) => !target.endsWith('/slow') || !complete));
+    const short = uploadBytes({ path: `/v1/${way}/slow`, body: Buffer.alloc(1000) });
+    const next = await openRaw(t, gateway.port);
+    next.write(Buffer.concat([short.head, Buffer.from(`--${boundary}`)]));
+    const [late] = await next.responses(1);
+    assertRefused(late, 'upload_too_slow');
+    assert.equal(late?.headers['connection'], 'close', 'what is left of it may never come');
   });
 
   test(`${way}: a client that leaves in the middle leaves nothing behind`, async (t) => {
