@@ -547,22 +547,33 @@ test('one worker speaks for all, and when it has ended the next that begins does
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { crew, workers } = makeCrew(3, (worker) => worker.ready());
   await crew.start(beginning);
-  const speakers = (): boolean[] =>
-    workers.flatMap(({ orders }) =>
-      orders.flatMap((order) => (order.kind === 'begin' ? order.speaksForAll : [])),
-    );
   const replace = async (worker: StandIn | undefined): Promise<void> => {
     worker?.end(70);
     t.mock.timers.runAll();
     await new Promise(setImmediate);
   };
-  assert.deepEqual(speakers(), [true, false, false]);
+  assert.deepEqual(speakers(workers), [true, false, false]);
   await replace(workers[1]);
-  assert.deepEqual(speakers().slice(3), [false]);
+  assert.deepEqual(speakers(workers).slice(3), [false]);
   await replace(workers[0]);
   await replace(workers[2]);
-  assert.deepEqual(speakers().slice(4), [true, false]);
+  assert.deepEqual(speakers(workers).slice(4), [true, false]);
 });
+
+test('who takes the place of a worker that did not speak for all does not either', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, workers } = makeCrew(2, (worker) => worker.ready());
+  await crew.start(beginning);
+  workers[1]?.emit('message', { kind: 'leaving' });
+  t.mock.timers.tick(200);
+  await new Promise(setImmediate);
+  assert.deepEqual(speakers(workers), [true, false, false]);
+});
+
+const speakers = (workers: readonly StandIn[]): boolean[] =>
+  workers.flatMap(({ orders }) =>
+    orders.flatMap((order) => (order.kind === 'begin' ? order.speaksForAll : [])),
+  );
 
 /** What each has been told to serve by since it last answered. */
 const served = (workers: readonly StandIn[]): unknown[] =>
