@@ -171,6 +171,16 @@ test('what was used in the period before is told, of keys that were revoked sinc
   assert.equal(day?.resetsAt, Math.floor(at / dayMs) * dayMs);
 });
 
+test('of a quota whose limit was lowered below what is used nothing remains', async (t) => {
+  const { store } = ownDatabase(t);
+  const lowered = new Map([['free', { name: 'free', ...aPlan({ quotas: [aQuota(2)] }) }]]);
+  const book = createUsageBook({ config: { keys: [keyOf('ada')], plans: lowered }, store });
+  const counters = countersAt(plans.get('free')!, await store.ledger.readTime('ada'));
+  await store.ledger.charge(someUnits({ keyId: 'ada', counters, units: 5 }));
+  const [quota] = (await book.read('ada')).quotas;
+  assert.deepEqual([quota?.limit, quota?.used, quota?.remaining], [2, 5, 0]);
+});
+
 test('a reset asks the store for nothing after it: what is done is not told as a failure', async () => {
   let isGone = false;
   const ledger = createMemoryLedger({
