@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { fieldsBytesMax } from '../../../src/config/held-bytes.ts';
 import type { BareFileRule, FormRule } from '../../../src/config/upload-rule.ts';
 import type { Head } from '../../../src/stages/check-request.ts';
-import { heldBytesMax, readUpload } from '../../../src/stages/read-upload.ts';
+import { heldBytesMax, readUpload, requireUploadHead } from '../../../src/stages/read-upload.ts';
 import { createSpoolRoom } from '../../../src/uploads/spool.ts';
 import { chunksOf } from '../../helpers/form-body.ts';
 import { samples } from '../../helpers/sample-files.ts';
@@ -28,6 +28,24 @@ for (const forward of ['whole', 'stream'] as const) {
     assert.equal(spools.memoryBytes(), 0);
   });
 }
+
+test('of an empty form the first file that it must have is said to be missing', () => {
+  const file = { required: true, countMax: 1, sizeMax: 9, sizeMin: 1, types: undefined };
+  const files = new Map([
+    ['note', { ...file, required: false }],
+    ['sound', file],
+  ]);
+  const head = { contentType: 'multipart/form-data; boundary=x', contentLength: 0 } as Head;
+  for (const [rule, message] of [
+    [{ kind: 'form', files }, 'sound is missing'],
+    [{ kind: 'form', files: new Map() }, 'The form is missing'],
+    [{ kind: 'file' }, 'The file is missing'],
+  ] as const)
+    assert.throws(() => requireUploadHead(head, rule as unknown as FormRule), {
+      code: 'file_missing',
+      message,
+    });
+});
 
 test('of an upload its text fields alone are held in memory, and they are no more than all of it', () => {
   const file: BareFileRule = { kind: 'file', sizeMax: 1e7, sizeMin: 1, types: undefined, forward: 'whole' };
