@@ -6,7 +6,7 @@ export interface SyntaxFault {
   readonly message: string;
 }
 
-/** What the parser found, where it was made. One mistake may trip the parser thousands of times. */
+/** What the parser found: each mistake once, where it was made. One may trip the parser thousands of times. */
 export function syntaxFaults(document: Document.Parsed, text: string): readonly SyntaxFault[] {
   const errors = [...document.errors, ...document.warnings];
   const exhausted = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION');
@@ -76,13 +76,6 @@ function gluedDash(text: string): Mistake | undefined {
   return { from, to: from + found[0].length, fault };
 }
 
-interface Mistake {
-  /** Everything the parser says in between is about it. */
-  readonly from: number;
-  readonly to: number;
-  readonly fault: SyntaxFault;
-}
-
 /** Each error as what was wrong before it, if that can be told. */
 function placed(
   errors: readonly YAMLError[],
@@ -90,10 +83,15 @@ function placed(
   text: string,
 ): readonly SyntaxFault[] {
   const open = leftOpen(document, text);
-  const deep = deepLines(errors, text);
-  const faults = errors.map(
-    (error) => (endsOpen.has(error.code) ? open : deep).get(error.pos[0]) ?? faultOf(error, text),
-  );
+  const commas = lostCommas(errors, text);
+  const others = errors.filter(({ pos: [at] }) => !commas.some(({ from, to }) => from <= at && at < to));
+  const deep = deepLines(others, text);
+  const faults = [
+    ...commas.map(({ fault }) => fault),
+    ...others.map(
+      (error) => (endsOpen.has(error.code) ? open : deep).get(error.pos[0]) ?? faultOf(error, text),
+    ),
+  ];
   return [...new Map(faults.map((fault) => [`${fault.offset} ${fault.message}`, fault])).values()];
 }
 
@@ -150,12 +148,53 @@ function deepLines(errors: readonly YAMLError[], text: string): ReadonlyMap<numb
   );
 }
 
+interface Mistake {
+  /** Everything the parser says in between is about it. */
+  readonly from: number;
+  readonly to: number;
+  readonly fault: SyntaxFault;
+}
+
+function lostCommas(errors: readonly YAMLError[], text: string): readonly Mistake[] {
+  const commas = errors.flatMap((error): readonly Mistake[] => {
+    const [from, to] = error.pos;
+    if (error.code === 'BLOCK_IN_FLOW') return commaBeforeKey(from, to, text);
+    // The parser passes over a word that follows a bracket, and then finds that something is missing.
+    const isPassed = errors.some(({ code, pos }) => code === 'MISSING_CHAR' && pos[0] === to);
+    if (error.code !== 'UNEXPECTED_TOKEN' || !isPassed) return [];
+    return [{ from, to: to + 1, fault: { offset: endBefore(from, text), message: commaSentence } }];
+  });
+  const more = errors.flatMap(({ code, pos: [at] }) => {
+    const whole = commas.find(({ from, to }) => from < at && at < to);
+    return code === 'BLOCK_AS_IMPLICIT_KEY' && whole ? commaBeforeKey(at, whole.to, text) : [];
+  });
+  return [...commas, ...more];
+}
+
+/** In `{ cost: 1 body: none }` the parser takes `1 body: none` for a mapping. An intended one begins a line. */
+function commaBeforeKey(from: number, to: number, text: string): readonly Mistake[] {
+  const isMeant = text.slice(text.lastIndexOf('\n', from - 1) + 1, from).trim() === '';
+  const colon = text.slice(from, to).search(/:\s/);
+  if (isMeant || colon === -1 || /^-\s/.test(text.slice(from, from + 2))) return [];
+  const words = text.slice(from, from + colon).trimEnd();
+  const quote = quotes[words.at(-1) ?? ''];
+  const keyAt = quote === undefined ? lastWordAt(words) : words.lastIndexOf(quote, words.length - 2);
+  const offset = endBefore(from + keyAt, text);
+  return offset > from ? [{ from, to, fault: { offset, message: commaOrQuotesSentence } }] : [];
+}
+
+function lastWordAt(words: string): number {
+  return 1 + Math.max(...[' ', '\t', '\n'].map((space) => words.lastIndexOf(space)));
+}
+
 /** Where the text before this place ends. */
 function endBefore(at: number, text: string): number {
   return text.slice(0, at).trimEnd().length;
 }
 
 const commaSentence = 'a comma is missing here';
+
+const commaOrQuotesSentence = 'a comma is missing here, or quotes around a text with ": " in it';
 
 /** Either of the two may be the one that is indented wrongly. */
 const deeperSentence =
@@ -175,15 +214,13 @@ const sentences: Readonly<Record<ErrorCode, string>> = {
   BAD_SCALAR_START: 'a value cannot start with this character, put it in quotes',
   BLOCK_AS_IMPLICIT_KEY:
     'a mapping cannot start in the middle of a line, put the text in quotes or on its own line',
-  BLOCK_IN_FLOW:
-    'inside {} and [] a comma is missing in what begins here, or it needs {} or quotes around it',
+  BLOCK_IN_FLOW: 'inside {} and [] everything must be written with {} and []',
   DUPLICATE_KEY: 'this key is there twice',
   IMPOSSIBLE: 'this is not valid YAML',
   KEY_OVER_1024_CHARS: 'a key is longer than 1024 characters',
   MISSING_CHAR:
     'something is missing here: a ":" or the space after it, a comma, a closing quote or a bracket',
-  MULTILINE_IMPLICIT_KEY:
-    'a key must be on one line, perhaps a comma or a ":" is missing, or a space after it',
+  MULTILINE_IMPLICIT_KEY: 'a key must be on one line, perhaps a ":" is missing, or a space after it',
   MULTIPLE_ANCHORS: 'only one anchor can stand here',
   MULTIPLE_DOCS: 'the file must hold one document, remove the "---"',
   MULTIPLE_TAGS: 'only one tag can stand here',
