@@ -21,7 +21,7 @@ interface Keyring {
 /** What the configuration says about keys. */
 export interface KeyringRules {
   readonly staticKeys: readonly StaticKey[];
-  readonly format: Pick<KeyFormat, 'judge'>;
+  readonly format: Pick<KeyFormat, 'judge' | 'pattern'>;
   /** The store is asked again after this, in case the change feed has failed. */
   readonly cacheForMs: number;
   /** A store that is down does not lock out a key it vouched for this recently. */
@@ -77,8 +77,14 @@ export function createKeyring({ store, mono, stoodStill }: KeyringOptions): Keyr
     return answer;
   }
 
+  /** What the keys look like that the last rules take for ours. */
+  let pattern = '';
+
   return {
     under({ staticKeys, format, cacheForMs, graceOnOutageMs }) {
+      // A key that is kept may be a mistyped one now.
+      if (format.pattern !== pattern) cache.doubtAll();
+      pattern = format.pattern;
       const fixed = new Map(staticKeys.map((key) => [key.digest, foundOf(key)]));
       return function findKey(secret) {
         // Only the digest is ever looked up or kept, so neither memory nor timing tells anything about the secret itself.

@@ -239,6 +239,14 @@ test('keys of the file and mistyped keys need no store', async () => {
   assert.equal(state.asked, 0);
 });
 
+test('a key that is mistyped by a new prefix is not let in because it was seen before', async () => {
+  const { under, put } = scene();
+  const other = `other_${'x'.repeat(27)}_000000`;
+  put(aKey({ id: 'k', secrets: [aSecret({ digest: digestOf(other) })] }));
+  assert.equal((await under({})(other))?.id, 'k');
+  assert.equal(await under({ format: createKeyFormat('other') })(other), 'mistyped');
+});
+
 test('guesses do not make the cache grow without end, and push no key out', async () => {
   const { find, state, put } = scene();
   put(key);
