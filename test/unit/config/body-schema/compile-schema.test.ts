@@ -404,6 +404,12 @@ const badSchemas: [name: string, schema: unknown, pointer: string, sentence: Reg
   ['a list', [], '', /^a schema must be an object$/],
   ['null', null, '', /^a schema must be an object$/],
   [
+    'an array that must hold something, and nothing',
+    of({ type: 'array', contains: { const: 1 }, maxContains: 0 }),
+    '',
+    /^"maxContains" is less than "minContains", which is 1 where it is not given$/,
+  ],
+  [
     'a misspelt keyword',
     of({ maxLenght: 1 }),
     '/properties/a/maxLenght',
