@@ -44,6 +44,11 @@ export const verdictReasons = {
 /** No header has them around its value (RFC 9110 §5.5); blanks beyond ASCII it has, and keys with them are other keys. */
 const blanksAround = /^[ \t\r\n]+|(?<![ \t\r\n])[ \t\r\n]+$/g;
 
+/** Throws a `KeyProblem` for an address that is none. */
+export function requireAddress(from: string | undefined): void {
+  if (from !== undefined && isIP(from) === 0) throw invalidField('from', 'is not an IP address');
+}
+
 /**
  * Says what the gateway would say to a secret, or, with a path, to a request for it. Nothing is charged or counted. Throws a
  * `KeyProblem` for an address that is none.
@@ -53,7 +58,7 @@ export async function verifyRequest(
   { client: from, path, method = 'GET' }: ImaginedRequest,
   { book, config }: { readonly book: Pick<KeyBook, 'verify'>; readonly config: Config },
 ): Promise<RequestVerdict> {
-  if (from !== undefined && isIP(from) === 0) throw invalidField('from', 'is not an IP address');
+  requireAddress(from);
   const client = from === undefined ? undefined : writeAddress(from);
   const key = keyIn(config.auth.header.toLowerCase(), secret.replaceAll(blanksAround, ''));
   const verdict = await book.verify(key, client);

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { verdictReasons, verifyRequest } from '../../admin/verify-request.ts';
+import { requireAddress, verdictReasons, verifyRequest } from '../../admin/verify-request.ts';
 import { atDesk, type CommandFlags } from '../desk.ts';
 import { endedBy, exitCodes } from '../exit-codes.ts';
 import { readSecret } from '../terminal.ts';
@@ -13,6 +13,7 @@ interface VerifyFlags {
 /** `gatehouse keys verify`: what the gateway would say to the key on standard input. */
 export function verifyKey(options: CommandFlags & VerifyFlags): Promise<number> {
   return atDesk({ ...options, readOnly: true }, async (open) => {
+    requireAddress(options.from); // before somebody types the key
     const secret = await readSecret(open.terminal, open.config.limits.headerBytes);
     if (secret === undefined) return endedBy.SIGINT;
     const { from: client, path, method } = options;

@@ -240,7 +240,8 @@ test('what the gateway would say to a key is said, with a code for scripts', asy
     [[], '', 1, /^refused: no key was given\nthe gateway answers 401 {.*}\n$/],
     [['--quiet'], secret, 0, /^$/],
     [['--quiet'], 'nothing', 1, /^$/],
-    [['--from', '10.1.2'], secret, 64, /^gatehouse: --from is not an IP address\n$/],
+    // Said before the key is read: somebody may type it.
+    [['--from', '10.1.2'], 'x'.repeat(16 * 1024 + 1), 64, /^gatehouse: --from is not an IP address\n$/],
     [['--json'], secret, 0, /"reason": "good",[^]*"id": "k1",[^]*"answer": null\n}\n$/],
     [['--json'], 'nothing', 1, /"reason": "unknown",[^]*"answer": "401 {.*}"\n}\n$/],
     [[], 'x'.repeat(16 * 1024 + 1), 64, /^gatehouse: standard input holds more than a key/],
