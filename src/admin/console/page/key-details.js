@@ -103,13 +103,16 @@ function factsOf(key) {
 }
 
 /** @param {KeyView} key */
-function secretsOf({ secrets }) {
+function secretsOf({ secrets, revokedAt }) {
   const heads = ['Secret', 'Begins with', 'Created', 'Works until', 'Last used'];
   const rows = secrets.map(({ number, start, createdAt, expiresAt, expired, lastUsedAt }) => [
     String(number),
     element('code', {}, start),
     moment(createdAt, ''),
-    element('span', {}, moment(expiresAt, 'the key ends'), expired ? ' (expired)' : ''),
+    // None of them works once the key is revoked, whatever end it had.
+    revokedAt !== null && !expired
+      ? ''
+      : element('span', {}, moment(expiresAt, 'the key ends'), expired ? ' (expired)' : ''),
     moment(lastUsedAt, 'never'),
   ]);
   return table('Secrets', heads, rows);
