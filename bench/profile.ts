@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { launch } from '../src/commands/relaunch.ts';
+import { needAlone } from './alone.ts';
 import { CannotRun, orUnavailable } from './cannot-run.ts';
 import { choiceOf, countOf, orUsage, showHelp } from './flags.ts';
 import { checkAnswers, runLoad } from './load.ts';
@@ -58,6 +59,7 @@ function readFlags() {
 
 async function profile(): Promise<number> {
   needGateway();
+  await needAlone(cores.subject);
   const folder = makeRunFolder();
   const { scenario, store, quotas, seconds } = flags;
   const { load } = scenario;
