@@ -8,6 +8,8 @@ export class PathTree<Value> {
   #named: PathTree<Value> | undefined;
   #rest: Value | undefined;
   #end: Value | undefined;
+  /** Nothing has been added. */
+  isEmpty = true;
 
   constructor(keyOf: (text: string) => string) {
     this.#keyOf = keyOf;
@@ -15,6 +17,7 @@ export class PathTree<Value> {
 
   /** Of several that are the same the first one counts. */
   add([first, ...others]: readonly Segment[], value: Value): void {
+    this.isEmpty = false;
     if (first === undefined) this.#end ??= value;
     else if (first.kind === 'rest') this.#rest ??= value;
     else this.#below(first).add(others, value);

@@ -63,6 +63,7 @@ export function createRouteTable(routes: readonly Route[]): RouteTable {
 function findEndpoint(path: string, table: RouteTable): Endpoint | undefined {
   const exact = table.exact.get(path);
   if (exact !== undefined) return exact;
+  if (table.patterns.isEmpty) return undefined;
   const segments = path.slice(1).split('/').map(decode);
   const endpoint = table.patterns.find(segments);
   if (endpoint === undefined) return undefined;
