@@ -85,8 +85,8 @@ export function commonPath(one: readonly Segment[], other: readonly Segment[]): 
 }
 
 /**
- * Negative where the first of two paths is the more exact. For paths that one request can fit, it agrees with `compareSegments`: the first
- * segment in which they differ in kind decides, and no such pair is ambiguous in a configuration that has been checked.
+ * Negative where the first of two paths is the more exact. For paths that one request can fit, it agrees with `compareSegments`: the
+ * first segment in which they differ in kind decides, and no such pair is ambiguous in a configuration that has been checked.
  */
 export function byExactness(one: readonly Segment[], other: readonly Segment[]): number {
   for (const [at, { kind }] of one.entries()) {
