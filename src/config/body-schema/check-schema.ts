@@ -119,6 +119,10 @@ function* boundProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem>
     if (typeof low !== 'number' || typeof high !== 'number' || low <= high) continue;
     yield { pointer: childPointer(pointer, least), message: `"${least}" is more than "${most}"` };
   }
+  const { contains, minContains, maxContains } = schema;
+  if (contains === undefined || minContains !== undefined || maxContains !== 0) return;
+  const message = '"maxContains" is less than "minContains", which is 1 where it is not given';
+  yield { pointer: childPointer(pointer, 'maxContains'), message };
 }
 
 /** What must be there must be allowed there. */

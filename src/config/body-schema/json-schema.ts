@@ -104,8 +104,6 @@ function countWhatFits(ajv: Ajv2020): void {
   changeCode(ajv, 'contains', () => (context) => {
     const { gen, data, keyword, parentSchema } = context;
     const { minContains: min = 1, maxContains: max } = parentSchema;
-    if (max < min)
-      throw new Error('"maxContains" is less than "minContains", which is 1 where it is not given');
     context.setParams({ min, max });
     const count = gen.let('count', 0);
     const fits = gen.name('fits');

@@ -406,7 +406,7 @@ const badSchemas: [name: string, schema: unknown, pointer: string, sentence: Reg
   [
     'an array that must hold something, and nothing',
     of({ type: 'array', contains: { const: 1 }, maxContains: 0 }),
-    '',
+    '/properties/a/maxContains',
     /^"maxContains" is less than "minContains", which is 1 where it is not given$/,
   ],
   [
