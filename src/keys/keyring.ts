@@ -83,7 +83,7 @@ export function createKeyring({ store, mono, stoodStill }: KeyringOptions): Keyr
   return {
     under({ staticKeys, format, cacheForMs, graceOnOutageMs }) {
       // A key that is kept may be a mistyped one now.
-      if (format.pattern !== pattern) cache.doubtAll();
+      if (format.pattern !== pattern) hear({ kind: 'missed' });
       pattern = format.pattern;
       const fixed = new Map(staticKeys.map((key) => [key.digest, foundOf(key)]));
       return function findKey(secret) {

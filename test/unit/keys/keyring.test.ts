@@ -247,6 +247,20 @@ test('a key that is mistyped by a new prefix is not let in because it was seen b
   assert.equal(await under({ format: createKeyFormat('other') })(other), 'mistyped');
 });
 
+test('a look-up that fails while the prefix changes fails no later request', async () => {
+  const { under, find, state, put } = scene();
+  put(key);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  state.gate = promise;
+  const before = assert.rejects(async () => find(secret), StoreUnavailable);
+  const after = under({ format: createKeyFormat('other') });
+  state.isAway = true;
+  resolve();
+  await before;
+  state.isAway = false;
+  assert.equal((await after(secret))?.id, 'k');
+});
+
 test('guesses do not make the cache grow without end, and push no key out', async () => {
   const { find, state, put } = scene();
   put(key);
