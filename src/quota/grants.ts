@@ -1,7 +1,8 @@
 import type { Charge } from '../config/plan-rule.ts';
 import type { Clock } from '../waiting/clock.ts';
-import { writeLimitHeaders, type RateReading } from './answer-headers.ts';
-import type { Hold } from './leases/lease.ts';
+import { writeLimitHeaders } from './answer-headers.ts';
+import type { Cell } from './key-rate.ts';
+import type { Reservation } from './leases/lease.ts';
 import type { Leases } from './leases/leases.ts';
 import type { Place } from './places/concurrency.ts';
 import { readQuotas, type QuotaReading } from './quota-reading.ts';
@@ -30,11 +31,11 @@ export interface GrantParts {
   readonly clock: Clock;
 }
 
-/** What has been reserved for a request so far. */
-export interface Reserved {
+/** What has been taken for a request so far. */
+export interface Taken {
   place: Place | undefined;
-  rate: RateReading | undefined;
-  hold: Hold | undefined;
+  cell: Cell | undefined;
+  reservation: Reservation | undefined;
   /** A limit could not be asked, and the plan lets requests through. */
   unasked: boolean;
 }
@@ -43,36 +44,36 @@ export interface Reserved {
 export class Grant {
   readonly kind = 'grant';
   readonly #parts: GrantParts;
-  readonly #reserved: Readonly<Reserved>;
+  readonly #taken: Readonly<Taken>;
   #cost: number;
   #settled = false;
 
-  constructor(parts: GrantParts, reserved: Readonly<Reserved>) {
+  constructor(parts: GrantParts, taken: Readonly<Taken>) {
     this.#parts = parts;
-    this.#reserved = reserved;
-    this.#cost = reserved.hold?.units ?? 0;
+    this.#taken = taken;
+    this.#cost = taken.reservation?.units ?? 0;
   }
 
   /** A limit could not be asked during an outage; if it is a quota, its units are charged when the store is back. */
   get owed(): boolean {
-    return this.#reserved.unasked || this.#reserved.hold?.owed === true;
+    return this.#taken.unasked || this.#taken.reservation?.owed === true;
   }
 
   /** Frees its place, if other processes count that too; undefined otherwise. Only the first call counts. */
   get leavePlace(): (() => void) | undefined {
-    const { place } = this.#reserved;
+    const { place } = this.#taken;
     return place?.isShared === true ? place.leave : undefined;
   }
 
   /** For the headers of the answer, as things stand when it is called. */
   describe(): LimitNotice {
     const { leases, clock, warnings } = this.#parts;
-    const { hold, place, rate } = this.#reserved;
+    const { reservation, place, cell } = this.#taken;
     // A lease does not know what its key owes.
-    const lease = hold === undefined || hold.owed ? undefined : leases.leaseOf(hold);
+    const lease = reservation === undefined || reservation.owed ? undefined : leases.leaseOf(reservation);
     const quotas = lease === undefined ? [] : readQuotas(lease, leases.time, clock.mono());
     return {
-      headers: writeLimitHeaders({ quotas, rate, concurrency: place?.reading }),
+      headers: writeLimitHeaders({ quotas, rate: cell?.reading, concurrency: place?.reading }),
       newWarnings: lease === undefined ? [] : warnings.findNew(lease, quotas),
     };
   }
@@ -86,15 +87,16 @@ export class Grant {
   settle(outcome: Outcome): void {
     if (this.#settled) return;
     this.#settled = true;
-    const { hold } = this.#reserved;
-    if (hold === undefined) return;
-    this.#parts.leases.settle(hold, isCharged(hold.lease.plan.charge, outcome) ? this.#cost : 0);
+    const { reservation } = this.#taken;
+    if (reservation === undefined) return;
+    const { charge } = reservation.lease.plan;
+    this.#parts.leases.settle(reservation, isCharged(charge, outcome) ? this.#cost : 0);
   }
 
   /** The request is over: its place is free. Units that were not settled go back. Only the first call counts. */
   leave(): void {
     this.settle(unsent);
-    this.#reserved.place?.leave();
+    this.#taken.place?.leave();
   }
 }
 

@@ -2,9 +2,9 @@ import type { PlanRule } from '../config/plan-rule.ts';
 import { endOfTime, StoreUnavailable } from '../stores/ledger.ts';
 import type { LeaseCounts } from '../telemetry/metrics.ts';
 import { writeLimitHeaders } from './answer-headers.ts';
-import { Grant, type GrantParts, type Reserved } from './grants.ts';
+import { Grant, type GrantParts, type Taken } from './grants.ts';
 import type { Cell, TooFast } from './key-rate.ts';
-import type { Denial, Hold } from './leases/lease.ts';
+import type { Denial, Reservation } from './leases/lease.ts';
 import { Leases } from './leases/leases.ts';
 import type { LedgerAccess } from './ledger-access.ts';
 import { Concurrency, type Full, type Place } from './places/concurrency.ts';
@@ -31,7 +31,7 @@ export interface QuotaRefusal {
 export type Decision = Grant | QuotaRefusal;
 
 /** A grant that is not whole yet. */
-interface Draft extends Reserved {
+interface Draft extends Taken {
   readonly request: ReserveOrder;
 }
 
@@ -71,7 +71,10 @@ export class Quotas {
 
   /** Takes a place, a cell and units, in this order, and undoes the earlier ones when a later one is refused. */
   reserve(request: ReserveOrder): Decision | Promise<Decision> {
-    return this.#take({ request, place: undefined, rate: undefined, hold: undefined, unasked: false }, 0);
+    return this.#take(
+      { request, place: undefined, cell: undefined, reservation: undefined, unasked: false },
+      0,
+    );
   }
 
   /** Goes through the parts one after another: at once, up to the first that has to wait. */
@@ -117,15 +120,15 @@ export class Quotas {
   #takeUnits(draft: Draft): ReturnType<Take> {
     const { plan, cost } = draft.request;
     if (plan.quotas.length === 0 || cost === 0) return undefined;
-    const hold = this.#parts.leases.reserve(draft.request);
-    return hold instanceof Promise
-      ? hold.then((one) => this.#keepHold(draft, one))
-      : this.#keepHold(draft, hold);
+    const reservation = this.#parts.leases.reserve(draft.request);
+    return reservation instanceof Promise
+      ? reservation.then((one) => this.#keepUnits(draft, one))
+      : this.#keepUnits(draft, reservation);
   }
 
-  #keepHold(draft: Draft, hold: Hold | Denial): QuotaRefusal | undefined {
-    if (hold.kind === 'exhausted') return this.#refuseExhausted(draft, hold);
-    draft.hold = hold;
+  #keepUnits(draft: Draft, reservation: Reservation | Denial): QuotaRefusal | undefined {
+    if (reservation.kind === 'exhausted') return this.#refuseExhausted(draft, reservation);
+    draft.reservation = reservation;
     return undefined;
   }
 
@@ -141,9 +144,9 @@ export class Quotas {
     return refusal;
   }
 
-  #undo({ request, place, rate }: Draft): void {
+  #undo({ request, place, cell }: Draft): void {
     place?.leave();
-    if (rate !== undefined && request.plan.rate !== undefined) {
+    if (cell !== undefined && request.plan.rate !== undefined) {
       this.#rates.putBack(request.keyId, request.plan.rate);
     }
   }
@@ -154,8 +157,8 @@ export class Quotas {
     const quotas = readQuotas(lease, leases.time, mono);
     const inVain = until === endOfTime;
     const forUnits = secondsUntil(until, leases.time.earliest(mono));
-    const wait = inVain ? undefined : Math.max(1, forUnits, draft.rate?.nextInSeconds ?? 0);
-    const readings = { quotas, rate: draft.rate, concurrency: draft.place?.reading };
+    const wait = inVain ? undefined : Math.max(1, forUnits, draft.cell?.reading.nextInSeconds ?? 0);
+    const readings = { quotas, rate: draft.cell?.reading, concurrency: draft.place?.reading };
     const refusal = refuse('quota_exhausted', wait, writeLimitHeaders(readings));
     return {
       ...refusal,
@@ -186,7 +189,7 @@ function keepCell(draft: Draft, cell: Cell | TooFast): QuotaRefusal | undefined 
     const wait = Math.max(1, Math.ceil(cell.retryInMs / 1000));
     return refuse('rate_exceeded', wait, writeLimitHeaders(readings));
   }
-  draft.rate = cell.reading;
+  draft.cell = cell;
   return undefined;
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { PlanRule } from '../../src/config/plan-rule.ts';
 import { countersAt } from '../../src/quota/counters.ts';
-import type { Hold } from '../../src/quota/leases/lease.ts';
+import type { Reservation } from '../../src/quota/leases/lease.ts';
 import { Leases, type LeasesOptions } from '../../src/quota/leases/leases.ts';
 import type { Usage } from '../../src/stores/ledger.ts';
 import { aPlan, aQuota, createQuotaScene } from './lease-scene.ts';
@@ -28,9 +28,9 @@ export async function openWarm(options?: LeaseOptions) {
 }
 
 /** Reserves for the key of the scene, and fails unless that is granted. */
-export async function take(leases: Leases, rule: PlanRule = plan, cost = 1): Promise<Hold> {
+export async function take(leases: Leases, rule: PlanRule = plan, cost = 1): Promise<Reservation> {
   const answer = await leases.reserve({ keyId: 'ada', plan: rule, cost });
-  assert.ok(answer.kind === 'hold');
+  assert.ok(answer.kind === 'reservation');
   return answer;
 }
 

@@ -11,7 +11,7 @@ import type { LedgerAccess } from '../ledger-access.ts';
 import type { ReserveOrder } from '../reserve-order.ts';
 import { LeaseLines } from './lease-lines.ts';
 import type { LeaseSteps } from './lease-steps.ts';
-import { type Denial, Hold, type Lease, type Waiter } from './lease.ts';
+import { type Denial, Reservation, type Lease, type Waiter } from './lease.ts';
 import type { StoreTime } from './store-time.ts';
 
 /** A denial is good for this long without asking again. */
@@ -45,14 +45,14 @@ export class LeaseDraws {
   }
 
   /** Spends units that are held. */
-  take(lease: Lease, cost: number, mono: number): Hold {
-    const hold = lease.take(cost, mono);
+  take(lease: Lease, cost: number, mono: number): Reservation {
+    const reservation = lease.take(cost, mono);
     if (lease.isLow && !lease.drawing) this.#startDrawing(lease);
-    return hold;
+    return reservation;
   }
 
   /** Puts a request into the line of its key, and draws for it. */
-  wait(lease: Lease, order: ReserveOrder): Promise<Hold | Denial> {
+  wait(lease: Lease, order: ReserveOrder): Promise<Reservation | Denial> {
     const answer = this.#lines.wait(lease, order);
     if (!lease.drawing) this.#startDrawing(lease);
     return answer;
@@ -220,7 +220,7 @@ export class LeaseDraws {
     const { lease, cost } = waiter;
     // Unreadable data stays so until somebody fixes it, and what is owed to it could not be charged.
     const mayOwe = isOutage(error) && lease.plan.onStoreFailure === 'allow';
-    if (mayOwe && this.#steps.owed.open(lease.keyId)) waiter.resolve(new Hold(lease, cost, true));
+    if (mayOwe && this.#steps.owed.open(lease.keyId)) waiter.resolve(new Reservation(lease, cost, true));
     else waiter.reject(error);
   }
 }

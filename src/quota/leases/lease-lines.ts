@@ -2,7 +2,7 @@ import { Line } from '../../collections/line.ts';
 import type { Clock } from '../../waiting/clock.ts';
 import { turnsFor, WaitingRoom } from '../../waiting/waiting-room.ts';
 import type { ReserveOrder } from '../reserve-order.ts';
-import type { Denial, Hold, Lease, Waiter } from './lease.ts';
+import type { Denial, Reservation, Lease, Waiter } from './lease.ts';
 
 /** Requests that wait for draws, each in the line of its key. */
 export class LeaseLines {
@@ -21,7 +21,7 @@ export class LeaseLines {
   }
 
   /** Puts a request at the end of its key's line. It leaves the line when it is answered, late, or its client leaves. */
-  wait(lease: Lease, order: ReserveOrder): Promise<Hold | Denial> {
+  wait(lease: Lease, order: ReserveOrder): Promise<Reservation | Denial> {
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
         lease,

@@ -10,7 +10,7 @@ import type { StoreTime } from './store-time.ts';
 export interface Waiter {
   readonly lease: Lease;
   readonly cost: number;
-  readonly resolve: (answer: Hold | Denial) => void;
+  readonly resolve: (answer: Reservation | Denial) => void;
   readonly reject: (error: unknown) => void;
   /** Stops listening for the client's leaving. */
   stopListening: (() => void) | undefined;
@@ -75,7 +75,7 @@ export class Lease {
     return this.#size;
   }
 
-  /** The counters of the current periods. Holds compare this list by identity. */
+  /** The counters of the current periods. Reservations are matched to it by identity. */
   get counters(): readonly Counter[] {
     return this.#counting.counters;
   }
@@ -118,11 +118,11 @@ export class Lease {
   }
 
   /** Spends units that are held. */
-  take(cost: number, mono: number): Hold {
+  take(cost: number, mono: number): Reservation {
     this.#units -= cost;
     this.#spent += cost;
     this.#touchedAt = mono;
-    return new Hold(this, cost, false);
+    return new Reservation(this, cost, false);
   }
 
   /** Whether few enough are left that more should be drawn. */
@@ -297,8 +297,8 @@ export interface Denial {
 }
 
 /** Units that one request has reserved. Its owner settles it, or gives it back, once. */
-export class Hold {
-  readonly kind = 'hold';
+export class Reservation {
+  readonly kind = 'reservation';
   readonly lease: Lease;
   readonly counters: readonly Counter[];
   readonly units: number;

@@ -10,7 +10,7 @@ import { LeaseDraws } from './lease-draws.ts';
 import { isNearEnd } from './lease-size.ts';
 import { LeaseSteps } from './lease-steps.ts';
 import { LeaseSweep } from './lease-sweep.ts';
-import { type Denial, type Hold, Lease } from './lease.ts';
+import { type Denial, type Reservation, Lease } from './lease.ts';
 import { StoreTime } from './store-time.ts';
 
 export interface LeasesOptions extends LedgerAccess {
@@ -58,9 +58,9 @@ export class Leases {
   /**
    * Reserves units of all of the plan's quotas: at once when enough are held, otherwise after the one draw of the lease that is
    * in flight; mostly a key has one lease. Rejects with `StoreUnavailable` when the store cannot be asked and the plan says
-   * `refuse`, or with what `whenLeft` says when the client leaves first. The caller must settle the hold it gets.
+   * `refuse`, or with what `whenLeft` says when the client leaves first. The caller must settle the reservation it gets.
    */
-  reserve(order: ReserveOrder): Hold | Denial | Promise<Hold | Denial> {
+  reserve(order: ReserveOrder): Reservation | Denial | Promise<Reservation | Denial> {
     const mono = this.time.tick();
     const lease = this.#book.get(order.keyId);
     if (
@@ -76,17 +76,17 @@ export class Leases {
   }
 
   /**
-   * Ends a hold, once. What it did not spend goes back; what it spent above its units is charged, whatever the limit
+   * Ends a reservation, once. What it did not spend goes back; what it spent above its units is charged, whatever the limit
    * says.
    */
-  settle(hold: Hold, spent: number): void {
-    if (hold.owed) this.#steps.owed.close(hold.lease.keyId, hold.counters, spent);
-    else if (spent < hold.units) this.#takeBack(hold, hold.units - spent);
-    else if (spent > hold.units) this.#charge(hold, spent - hold.units);
+  settle(reservation: Reservation, spent: number): void {
+    if (reservation.owed) this.#steps.owed.close(reservation.lease.keyId, reservation.counters, spent);
+    else if (spent < reservation.units) this.#takeBack(reservation, reservation.units - spent);
+    else if (spent > reservation.units) this.#charge(reservation, spent - reservation.units);
   }
 
-  /** What is known here of the hold's key: its lease may have ended since, and another have begun. */
-  leaseOf({ lease }: Hold): Lease {
+  /** What is known here of the reservation's key: its lease may have ended since, and another have begun. */
+  leaseOf({ lease }: Reservation): Lease {
     const present = lease.gone ? this.#book.get(lease.keyId) : undefined;
     return present?.plan === lease.plan && present.used !== undefined ? present : lease;
   }
@@ -157,7 +157,7 @@ export class Leases {
     return lease;
   }
 
-  #reserveSlowly(order: ReserveOrder, mono: number): Hold | Denial | Promise<Hold | Denial> {
+  #reserveSlowly(order: ReserveOrder, mono: number): Reservation | Denial | Promise<Reservation | Denial> {
     const lease = this.#leaseFor(order, mono);
     this.#draws.refresh(lease, mono);
     if (lease.waiting === undefined) {
@@ -167,33 +167,33 @@ export class Leases {
     return this.#draws.wait(lease, order);
   }
 
-  #takeBack(hold: Hold, units: number): void {
+  #takeBack(reservation: Reservation, units: number): void {
     const mono = this.time.tick();
-    const lease = this.#liveLeaseOf(hold, mono);
+    const lease = this.#liveLeaseOf(reservation, mono);
     if (lease === undefined) {
-      this.#steps.sendBack(hold.lease, hold.counters, units);
+      this.#steps.sendBack(reservation.lease, reservation.counters, units);
       return;
     }
     if (lease.waiting !== undefined || this.#mayKeep(lease, units, mono)) {
       lease.putBack(units);
       this.#draws.serve(lease, mono);
     } else {
-      this.#steps.sendBack(lease, hold.counters, units);
+      this.#steps.sendBack(lease, reservation.counters, units);
     }
     lease.endDenial();
   }
 
   /** Units held here pay first. A key that owes more is left with none, so that its next request asks the store. */
-  #charge(hold: Hold, units: number): void {
-    const lease = this.#liveLeaseOf(hold, this.time.tick());
+  #charge(reservation: Reservation, units: number): void {
+    const lease = this.#liveLeaseOf(reservation, this.time.tick());
     const paid = lease?.pay(units) ?? 0;
     if (paid === units) return;
     lease?.noteUsed(units - paid);
-    this.#steps.charge(hold.lease.keyId, hold.counters, units - paid);
+    this.#steps.charge(reservation.lease.keyId, reservation.counters, units - paid);
   }
 
-  /** The lease that spends units of the hold's counters: its own, or the one that its key has had since that ended. */
-  #liveLeaseOf({ lease, counters }: Hold, mono: number): Lease | undefined {
+  /** The lease that spends units of the reservation's counters: its own, or the one that its key has had since that ended. */
+  #liveLeaseOf({ lease, counters }: Reservation, mono: number): Lease | undefined {
     const present = lease.gone ? this.#book.get(lease.keyId) : lease;
     return present?.isOf(counters, this.time, mono) === true ? present : undefined;
   }

@@ -260,11 +260,15 @@ test('allow lets requests through during an outage and charges them, once, when 
   const { scene, leases } = openLeases();
   const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
   scene.weather.refuses = true;
-  const holds = await Promise.all([take(leases, allowed), take(leases, allowed), take(leases, allowed)]);
-  assert.ok(holds.every(({ owed }) => owed));
-  leases.settle(holds[0], 1);
-  leases.settle(holds[1], 1);
-  leases.settle(holds[2], 0);
+  const reservations = await Promise.all([
+    take(leases, allowed),
+    take(leases, allowed),
+    take(leases, allowed),
+  ]);
+  assert.ok(reservations.every(({ owed }) => owed));
+  leases.settle(reservations[0], 1);
+  leases.settle(reservations[1], 1);
+  leases.settle(reservations[2], 0);
   assert.equal(leases.counts.owingKeys, 1);
   scene.weather.refuses = false;
   scene.weather.loses = true;
@@ -284,7 +288,7 @@ test('allow refuses while too many keys owe', async () => {
   const free = await ask('b');
   await ask('a');
   await assert.rejects(ask('c'), StoreUnavailable);
-  assert.ok(free.kind === 'hold');
+  assert.ok(free.kind === 'reservation');
   leases.settle(free, 0);
   await ask('c');
 });
@@ -309,9 +313,9 @@ for (const [name, spends, dropped] of [
 ] as const) {
   test(`${name} after nine minutes, when the store may soon have forgotten the step`, async () => {
     const { scene, leases } = openLeases();
-    const hold = await take(leases, plan, 3);
+    const reservation = await take(leases, plan, 3);
     scene.weather.loses = true;
-    leases.settle(hold, spends);
+    leases.settle(reservation, spends);
     await runReady();
     scene.weather.loses = false;
     scene.weather.refuses = true;
@@ -334,9 +338,9 @@ test('units that may have come back, and have not, do so after an outage of minu
         : scene.ledger.giveBack(order),
   };
   const leases = new Leases({ ...scene.options, ledger });
-  const hold = await take(leases, plan, 3);
+  const reservation = await take(leases, plan, 3);
   isAway = true;
-  leases.settle(hold, 0);
+  leases.settle(reservation, 0);
   await scene.clock.pass(8 * 60_000);
   assert.equal(scene.ledger.used('ada', 'month', may), 3);
   isAway = false;
@@ -351,11 +355,11 @@ for (const [name, spends] of [
 ] as const) {
   test(`the store is told again of what ${name} although no key has a lease any more`, async () => {
     const { scene, leases } = openLeases();
-    const hold = await take(leases);
+    const reservation = await take(leases);
     await scene.clock.pass(1500);
     assert.deepEqual([leases.counts.leases, scene.clock.timers], [0, 0]);
     scene.weather.refuses = true;
-    leases.settle(hold, spends);
+    leases.settle(reservation, spends);
     await scene.clock.pass(1000);
     assert.equal(scene.ledger.used('ada', 'month', may), 1);
     scene.weather.refuses = false;
@@ -372,9 +376,9 @@ test('what many keys owe is charged, though few charges may wait at a time', asy
   const keys = ['ada', 'bob', 'cyd'];
   scene.weather.refuses = true;
   for (const keyId of keys) {
-    const hold = await leases.reserve({ keyId, plan: allowed, cost: 1 });
-    assert.ok(hold.kind === 'hold');
-    leases.settle(hold, 1);
+    const reservation = await leases.reserve({ keyId, plan: allowed, cost: 1 });
+    assert.ok(reservation.kind === 'reservation');
+    leases.settle(reservation, 1);
   }
   scene.weather.refuses = false;
   scene.weather.takesMs = 5;
@@ -423,8 +427,8 @@ test('of an outage in which a key comes under two plans, the day and the month o
     scene.weather.refuses = true;
     for (const per of [...order, ...order]) {
       const quotas = [aQuota(10, per, { name: 'calls' })];
-      const hold = await take(leases, aPlan({ quotas, onStoreFailure: 'allow' }));
-      leases.settle(hold, per === 'day' ? 1 : 2);
+      const reservation = await take(leases, aPlan({ quotas, onStoreFailure: 'allow' }));
+      leases.settle(reservation, per === 'day' ? 1 : 2);
     }
     scene.weather.refuses = false;
     await scene.clock.pass(1000);
@@ -452,7 +456,7 @@ test('a counter that cannot be read keeps nothing of other keys from the store',
     order.keyId === 'ada' ? Promise.reject(new Unreadable('no counter')) : scene.ledger.draw(order);
   const leases = new Leases({ ...scene.options, ledger: { ...scene.ledger, draw } });
   const bob = await leases.reserve({ keyId: 'bob', plan, cost: 3 });
-  assert.ok(bob.kind === 'hold');
+  assert.ok(bob.kind === 'reservation');
   await assert.rejects(async () => await take(leases), Unreadable);
   const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
   await assert.rejects(async () => await take(leases, allowed), Unreadable);

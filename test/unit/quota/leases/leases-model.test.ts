@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Consistency, PlanRule } from '../../../../src/config/plan-rule.ts';
-import type { Hold } from '../../../../src/quota/leases/lease.ts';
+import type { Reservation } from '../../../../src/quota/leases/lease.ts';
 import { Leases } from '../../../../src/quota/leases/leases.ts';
 import { StoreUnavailable, type Ledger } from '../../../../src/stores/ledger.ts';
 import type { Clock } from '../../../../src/waiting/clock.ts';
@@ -33,7 +33,7 @@ interface Worker {
 
 interface Held {
   readonly worker: Worker;
-  readonly hold: Hold;
+  readonly reservation: Reservation;
 }
 
 for (const consistency of ['leased', 'strict'] as const) {
@@ -157,11 +157,11 @@ function createWorld(seed: number, consistency: Consistency) {
   const check = (): void => {
     assert.deepEqual(problems, []);
     const inHand = new Map<string, number>();
-    for (const { worker, hold } of held) {
+    for (const { worker, reservation } of held) {
       if (!worker.alive) continue;
-      for (const { name, periodStart } of hold.counters) {
-        const id = counterId(hold.lease.keyId, name, periodStart);
-        inHand.set(id, (inHand.get(id) ?? 0) + hold.units);
+      for (const { name, periodStart } of reservation.counters) {
+        const id = counterId(reservation.lease.keyId, name, periodStart);
+        inHand.set(id, (inHand.get(id) ?? 0) + reservation.units);
       }
     }
     for (const { keyId, name, periodStart, used } of ledger.counters()) {
@@ -186,8 +186,8 @@ function createWorld(seed: number, consistency: Consistency) {
       for (const { name, periodStart, periodEnd } of result.counters) {
         assert.ok(periodStart <= now && now < periodEnd, `${name} of an ended period granted at ${now}`);
       }
-      held.push({ worker, hold: result });
-      return 'hold';
+      held.push({ worker, reservation: result });
+      return 'reservation';
     };
     if (!(answer instanceof Promise)) return Promise.resolve(note(answer));
     return answer.then(note).catch((error: unknown) => {
@@ -198,19 +198,19 @@ function createWorld(seed: number, consistency: Consistency) {
     });
   };
 
-  const spend = ({ worker, hold }: Held, units: number): void => {
+  const spend = ({ worker, reservation }: Held, units: number): void => {
     if (!worker.alive) return;
-    for (const { name, periodStart } of hold.counters) {
-      const id = counterId(hold.lease.keyId, name, periodStart);
+    for (const { name, periodStart } of reservation.counters) {
+      const id = counterId(reservation.lease.keyId, name, periodStart);
       spent.set(id, (spent.get(id) ?? 0) + units);
     }
-    worker.leases.settle(hold, units);
+    worker.leases.settle(reservation, units);
   };
 
   const settle = (index: number): void => {
     const [taken] = held.splice(index, 1);
     if (taken === undefined) return;
-    const { units } = taken.hold;
+    const { units } = taken.reservation;
     spend(taken, below(3) === 0 ? 0 : below(8) === 0 ? below(units + 1) : units);
   };
 
@@ -315,7 +315,7 @@ function createWorld(seed: number, consistency: Consistency) {
       while (answers.length === 0) await pass(12);
       const [result] = answers;
       assert.notEqual(result, 'unavailable');
-      if (result === 'hold') {
+      if (result === 'reservation') {
         spend(held.pop()!, 1);
         refusals = 0;
       } else {

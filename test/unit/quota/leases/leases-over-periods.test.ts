@@ -12,8 +12,8 @@ test('when the minute rolls over, the share of the month is not lost and the old
   const both = aPlan({ quotas: [aQuota(10_000, 'minute'), aQuota(100_000)] });
   const spent = await warmUp(scene, leases, both);
   await scene.clock.pass(1000);
-  const hold = await take(leases, both);
-  assert.equal(hold.counters[0]?.periodStart, Date.UTC(2026, 4, 5, 12, 1));
+  const reservation = await take(leases, both);
+  assert.equal(reservation.counters[0]?.periodStart, Date.UTC(2026, 4, 5, 12, 1));
   await runReady();
   assert.equal(scene.ledger.used('ada', 'month', may), spent + 1);
   assert.equal(scene.ledger.used('ada', 'minute', Date.UTC(2026, 4, 5, 12)), spent);
@@ -41,25 +41,25 @@ test('no unit outlives its period for the part of a millisecond that the store d
   await scene.clock.pass(0.9);
   await warmUp(scene, leases, minute);
   await scene.clock.pass(4.3);
-  const hold = await take(leases, minute);
-  assert.equal(hold.counters[0]?.periodStart, end);
+  const reservation = await take(leases, minute);
+  assert.equal(reservation.counters[0]?.periodStart, end);
 });
 
 test('who comes in the last millisecond of a period waits for the next, however often a fast store could be asked till then', async () => {
   const end = Date.UTC(2026, 4, 5, 12, 1);
   const { scene, leases } = openLeases({ start: end - 1 });
   const minute = aPlan({ quotas: [aQuota(10_000, 'minute')] });
-  const hold = take(leases, minute);
+  const reservation = take(leases, minute);
   await scene.clock.pass(10);
-  assert.equal((await hold).counters[0]?.periodStart, end);
+  assert.equal((await reservation).counters[0]?.periodStart, end);
 });
 
 for (const hours of [-3, 3]) {
   test(`a wall clock that jumps by ${hours} hours changes neither the period nor the count`, async () => {
     const { scene, leases, spent } = await openWarm({ start: Date.UTC(2026, 4, 31, 22, 30) });
     scene.clock.jump(hours * 3_600_000);
-    const hold = await take(leases);
-    assert.equal(hold.counters[0]?.periodStart, may);
+    const reservation = await take(leases);
+    assert.equal(reservation.counters[0]?.periodStart, may);
     await scene.clock.pass(3000);
     assert.equal(scene.ledger.used('ada', 'month', may), spent + 1);
   });
@@ -69,8 +69,8 @@ test('after a sleep of the machine no unit of the ended period is spent', async 
   const { scene, leases } = await openWarm({ start: Date.UTC(2026, 4, 31, 22, 30) });
   scene.clock.jump(3 * 3_600_000);
   scene.jumpStore(3 * 3_600_000);
-  const hold = await take(leases);
-  assert.equal(hold.counters[0]?.periodStart, Date.UTC(2026, 5, 1));
+  const reservation = await take(leases);
+  assert.equal(reservation.counters[0]?.periodStart, Date.UTC(2026, 5, 1));
 });
 
 for (const consistency of ['leased', 'strict'] as const) {
@@ -86,11 +86,11 @@ for (const consistency of ['leased', 'strict'] as const) {
     scene.jumpStore(60_000);
     const order = { keyId: 'ada', plan: minutely, cost: 1 };
     const waiting = Array.from({ length: 6 }, async () => leases.reserve(order));
-    for (const hold of inFlight) leases.settle(hold, 0);
+    for (const reservation of inFlight) leases.settle(reservation, 0);
     const answers = await Promise.all(waiting);
     await scene.clock.pass(20);
     for (let more = 0; more < 6; more += 1) answers.push(await leases.reserve(order));
-    assert.equal(answers.filter(({ kind }) => kind === 'hold').length, 3);
+    assert.equal(answers.filter(({ kind }) => kind === 'reservation').length, 3);
   });
 }
 
@@ -114,15 +114,15 @@ test('a draw whose answer is read after a sleep of the machine is none of the ne
   scene.jumpStore(3 * 3_600_000);
   const after = take(leases);
   first.resolve();
-  for (const hold of await Promise.all([before, after]))
-    assert.equal(hold.counters[0]?.periodStart, Date.UTC(2026, 5, 1));
+  for (const reservation of await Promise.all([before, after]))
+    assert.equal(reservation.counters[0]?.periodStart, Date.UTC(2026, 5, 1));
 });
 
 test('a store whose clock is hours away decides the period', async () => {
   const scene = createQuotaScene(Date.UTC(2026, 4, 31, 22, 30));
   scene.jumpStore(3 * 3_600_000);
-  const hold = await take(new Leases(scene.options));
-  assert.equal(hold.counters[0]?.periodStart, Date.UTC(2026, 5, 1));
+  const reservation = await take(new Leases(scene.options));
+  assert.equal(reservation.counters[0]?.periodStart, Date.UTC(2026, 5, 1));
 });
 
 test('clocks that drift apart slowly are no jump', async () => {

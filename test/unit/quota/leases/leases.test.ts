@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PlanRule } from '../../../../src/config/plan-rule.ts';
 import { manyLeases } from '../../../../src/quota/leases/lease-steps.ts';
-import type { Hold } from '../../../../src/quota/leases/lease.ts';
+import type { Reservation } from '../../../../src/quota/leases/lease.ts';
 import { Leases } from '../../../../src/quota/leases/leases.ts';
 import type { Ledger } from '../../../../src/stores/ledger.ts';
 import { aClient } from '../../../helpers/a-client.ts';
@@ -221,7 +221,7 @@ test('the last units are spent by dear requests too, however many processes try 
   for (let turn = 0; turn < 200; turn += 1) {
     for (const leases of all) {
       const answer = await leases.reserve({ keyId: 'ada', plan: rule, cost: 100 });
-      if (answer.kind === 'hold') passed += 1;
+      if (answer.kind === 'reservation') passed += 1;
     }
     await scene.clock.pass(10);
   }
@@ -238,21 +238,21 @@ test('strict never draws more than requests wait for', async () => {
 test('a denied key that hammers does not reach the store each time, and a unit given back is usable at once', async () => {
   const { scene, leases } = openLeases();
   const one = aPlan({ quotas: [aQuota(1)] });
-  const hold = await take(leases, one);
+  const reservation = await take(leases, one);
   for (let count = 0; count < 50; count += 1) {
     assert.equal((await leases.reserve({ keyId: 'ada', plan: one, cost: 1 })).kind, 'exhausted');
   }
   assert.equal(scene.ledger.draws.length, 2);
-  leases.settle(hold, 0);
+  leases.settle(reservation, 0);
   assert.ok(!(leases.reserve({ keyId: 'ada', plan: one, cost: 1 }) instanceof Promise));
 });
 
 test('a strict key can draw a unit again as soon as it was given back', async () => {
   const { leases } = openLeases();
   const one = aPlan({ quotas: [aQuota(1)], consistency: 'strict' });
-  const hold = await take(leases, one);
+  const reservation = await take(leases, one);
   assert.equal((await leases.reserve({ keyId: 'ada', plan: one, cost: 1 })).kind, 'exhausted');
-  leases.settle(hold, 0);
+  leases.settle(reservation, 0);
   await take(leases, one);
 });
 
@@ -279,17 +279,17 @@ test('what is held when a dear request is turned away serves a cheaper one behin
   const asked = [1001 - spent, 1].map(async (cost) => leases.reserve({ keyId: 'ada', plan: thousand, cost }));
   const draws = scene.ledger.draws.length;
   const kinds = (await Promise.all(asked)).map(({ kind }) => kind);
-  assert.deepEqual(kinds, ['exhausted', 'hold']);
+  assert.deepEqual(kinds, ['exhausted', 'reservation']);
   assert.equal(scene.ledger.draws.length, draws);
 });
 
 test('units that come back do not overtake: the first in line is served first', async () => {
   const { scene, leases } = openLeases();
-  const hold = await take(leases, plan, 2);
+  const reservation = await take(leases, plan, 2);
   scene.weather.takesMs = 5;
   const served: number[] = [];
   const asked = [5, 1].map(async (cost) => served.push((await take(leases, plan, cost)).units));
-  leases.settle(hold, 0);
+  leases.settle(reservation, 0);
   await scene.clock.pass(30);
   await Promise.all(asked);
   assert.deepEqual(served, [5, 1]);
@@ -305,8 +305,8 @@ test('a cheap request does not overtake a dear one that waits for more than is h
 
 test('many requests that fail at once leave no more than a lease behind', async () => {
   const { scene, leases } = await openWarm();
-  const holds = await Promise.all(Array.from({ length: 2000 }, () => take(leases)));
-  for (const hold of holds) leases.settle(hold, 0);
+  const reservations = await Promise.all(Array.from({ length: 2000 }, () => take(leases)));
+  for (const reservation of reservations) leases.settle(reservation, 0);
   await scene.clock.pass(1);
   const stranded = scene.ledger.used('ada', 'month', may) - 100;
   assert.ok(stranded <= 1000, `${stranded} units would be lost by a crash`);
@@ -316,9 +316,9 @@ test('a denial is forgotten after 50 ms, so that units of other processes are fo
   const { scene, leases } = openLeases();
   const one = aPlan({ quotas: [aQuota(1)] });
   const other = new Leases({ ...scene.options, holder: 'two' });
-  const hold = await take(other, one);
+  const reservation = await take(other, one);
   assert.equal((await leases.reserve({ keyId: 'ada', plan: one, cost: 1 })).kind, 'exhausted');
-  other.settle(hold, 0);
+  other.settle(reservation, 0);
   await scene.clock.pass(51);
   await take(leases, one);
 });
@@ -330,7 +330,7 @@ test('a request that costs too much is refused, and a cheaper one behind it is s
   const answers = [5, 4, 2, 1].map(async (cost) => await leases.reserve({ keyId: 'ada', plan: few, cost }));
   await scene.clock.pass(50);
   const kinds = (await Promise.all(answers)).map(({ kind }) => kind);
-  assert.deepEqual(kinds, ['exhausted', 'exhausted', 'hold', 'hold']);
+  assert.deepEqual(kinds, ['exhausted', 'exhausted', 'reservation', 'reservation']);
 });
 
 test('a request whose client leaves while it waits loses no units', async () => {
@@ -392,7 +392,7 @@ test('requests of one key under two plans, that wait together, are each counted 
   const waiting = [ask(small), ask(large), ask(small), ask(large)];
   await scene.clock.pass(200);
   const answers = await Promise.all(waiting);
-  const held = answers.map((line) => line.filter(({ kind }) => kind === 'hold').length);
+  const held = answers.map((line) => line.filter(({ kind }) => kind === 'reservation').length);
   assert.deepEqual([held[0]! + held[2]!, held[1], held[3]], [5, 10, 10]);
   await scene.clock.pass(3000);
   assert.equal(scene.ledger.used('ada', 'small', may), 5);
@@ -406,8 +406,8 @@ test('a change of plan while a draw is under way loses no units', async () => {
   const dear = leases.reserve({ keyId: 'ada', plan, cost: 500 });
   const other = leases.reserve({ keyId: 'ada', plan: aPlan({ quotas: [aQuota(100_001)] }), cost: 1 });
   await scene.clock.pass(3000);
-  assert.deepEqual([(await dear).kind, (await other).kind], ['hold', 'hold']);
-  leases.settle((await dear) as Hold, 0);
+  assert.deepEqual([(await dear).kind, (await other).kind], ['reservation', 'reservation']);
+  leases.settle((await dear) as Reservation, 0);
   await scene.clock.pass(3000);
   assert.equal(scene.ledger.used('ada', 'month', may), spent + 1);
 });
@@ -450,7 +450,7 @@ test('what a slow request gives back after its lease has ended is usable at once
   await take(leases, few);
   assert.equal((await leases.reserve({ keyId: 'ada', plan: few, cost: 1 })).kind, 'exhausted');
   leases.settle(slow, 0);
-  assert.equal((await leases.reserve({ keyId: 'ada', plan: few, cost: 1 })).kind, 'hold');
+  assert.equal((await leases.reserve({ keyId: 'ada', plan: few, cost: 1 })).kind, 'reservation');
 });
 
 test('of requests that cost more than they say none is granted beyond the quota when they come one by one', async () => {
@@ -458,9 +458,9 @@ test('of requests that cost more than they say none is granted beyond the quota 
   const few = aPlan({ quotas: [aQuota(10_000)] });
   let granted = 0;
   for (; granted < 1000; granted += 1) {
-    const hold = await leases.reserve({ keyId: 'ada', plan: few, cost: 1 });
-    if (hold.kind !== 'hold') break;
-    leases.settle(hold, 50);
+    const reservation = await leases.reserve({ keyId: 'ada', plan: few, cost: 1 });
+    if (reservation.kind !== 'reservation') break;
+    leases.settle(reservation, 50);
     await scene.clock.pass(1);
   }
   assert.equal(granted, 200);
