@@ -45,7 +45,7 @@ export interface AnswerSource {
  * by then. `flowing`: its head has been sent, and each piece is sent as it comes. `whole`: all of it is here, and its end is sent
  * at the end of this turn. `over`: nothing more of it is taken.
  */
-type Stage = 'awaited' | 'begun' | 'flowing' | 'whole' | 'over';
+type AnswerState = 'awaited' | 'begun' | 'flowing' | 'whole' | 'over';
 
 /**
  * Passes one answer of an upstream on to one client, with backpressure, and folds the many ways an exchange can end into
@@ -74,13 +74,13 @@ export class Relay implements AnswerListener, Guest {
   #startedAt = 0;
   /** Every response closes, mostly after its end: an error made for each took 3 % of the CPU of a name call. */
   readonly #onClose = (): void => {
-    if (this.#stage !== 'over') this.breakOff(new ClientGone());
+    if (this.#state !== 'over') this.breakOff(new ClientGone());
   };
   /** Undefined until there is a connection, and again once that is done with this request. */
   #source: AnswerSource | undefined;
   /** How much of the request has left. Until all of it has, we wait for the body, even if an answer has begun. */
   #left: 'nothing' | 'some' | 'all' = 'nothing';
-  #stage: Stage = 'awaited';
+  #state: AnswerState = 'awaited';
   /** The client takes nothing, so it is not the upstream we wait for. */
   #isPaused = false;
   #status = 0;
@@ -136,17 +136,17 @@ export class Relay implements AnswerListener, Guest {
     this.requestLeaves();
     this.#left = 'all';
     this.#startedAt = performance.now();
-    if (this.#stage === 'flowing') this.#expectMore();
+    if (this.#state === 'flowing') this.#expectMore();
   }
 
   /** Finished or given up: it takes no more of an answer. */
   get isOver(): boolean {
-    return this.#stage === 'over';
+    return this.#state === 'over';
   }
 
   answerBegins(status: number, raw: readonly string[]): void {
-    if (this.#stage === 'over') return;
-    this.#stage = 'begun';
+    if (this.#state === 'over') return;
+    this.#state = 'begun';
     this.#status = status;
     this.#raw = raw;
     this.#headTime?.end();
@@ -154,16 +154,16 @@ export class Relay implements AnswerListener, Guest {
     this.#listener.begin();
     // The head of a stream must not wait for its first event; with a body in the same packet one write carries both.
     whenAllIsRead(() => {
-      if (this.#stage !== 'whole') this.#startFlowing();
+      if (this.#state !== 'whole') this.#startFlowing();
       else if (this.#whenWhole === undefined) this.#finish();
     });
   }
 
   answerGoesOn(chunk: Buffer): void {
-    if (this.#stage === 'over') return;
+    if (this.#state === 'over') return;
     const isFirst = this.#progress.bytesOut === 0;
     this.#progress.bytesOut += chunk.length;
-    if (isFirst && this.#stage === 'begun' && chunk.length <= heldBytesMax) {
+    if (isFirst && this.#state === 'begun' && chunk.length <= heldBytesMax) {
       this.#held = chunk;
       return;
     }
@@ -173,12 +173,12 @@ export class Relay implements AnswerListener, Guest {
 
   /** All of the answer has come. */
   answerEnded(): void {
-    if (this.#stage === 'over') return;
+    if (this.#state === 'over') return;
     // An answer that waits for others on its connection is far from its end.
     if (this.#res.socket !== null) this.#whenWhole?.();
     // One that has just begun is sent at the end of this turn anyway, but perhaps before what has just been asked of a store.
-    if (this.#stage === 'flowing' || this.#whenWhole !== undefined) whenAllIsRead(() => this.#finish());
-    this.#stage = 'whole';
+    if (this.#state === 'flowing' || this.#whenWhole !== undefined) whenAllIsRead(() => this.#finish());
+    this.#state = 'whole';
     this.#pieceTime?.end();
     this.#source = undefined;
   }
@@ -194,7 +194,7 @@ export class Relay implements AnswerListener, Guest {
 
   /** The answer broke off, or there will be none. Not for what happens to a connection after a whole answer. */
   answerFailed(error: Error): void {
-    if (this.#stage === 'over') return;
+    if (this.#state === 'over') return;
     if (this.#progress.answered === undefined) this.#failUnseen(error);
     else this.#cutShort(error);
   }
@@ -212,7 +212,7 @@ export class Relay implements AnswerListener, Guest {
   /** Gives the head to the client's response, once. False when there is none to give; until it is given there can still be a refusal. */
   #giveHead(): boolean {
     const raw = this.#raw;
-    if (this.#stage === 'over' || raw === undefined) return false;
+    if (this.#state === 'over' || raw === undefined) return false;
     if (this.#progress.answered !== undefined) return true;
     try {
       const parts = { raw: this.#takeCost(raw), ourHeaders: this.#ourHeaders() };
@@ -235,7 +235,7 @@ export class Relay implements AnswerListener, Guest {
 
   /** Ends the exchange from our side, for example when a body broke its rule while it was being sent. */
   breakOff(reason: Error): void {
-    if (this.#stage === 'over') return;
+    if (this.#state === 'over') return;
     this.answerFailed(reason);
     this.#source?.abort(reason);
     this.#source = undefined;
@@ -243,8 +243,8 @@ export class Relay implements AnswerListener, Guest {
 
   /** Sends what is here of the answer. */
   #startFlowing(): void {
-    if (this.#stage !== 'begun' || !this.#giveHead()) return;
-    this.#stage = 'flowing';
+    if (this.#state !== 'begun' || !this.#giveHead()) return;
+    this.#state = 'flowing';
     if (this.#held !== undefined) this.#write(this.#held);
     if (this.#progress.bytesOut === 0 && !this.#res.destroyed) sendHead(this.#res);
     this.#held = undefined;
@@ -252,7 +252,7 @@ export class Relay implements AnswerListener, Guest {
   }
 
   #write(chunk: Buffer): void {
-    if (this.#stage === 'over') return;
+    if (this.#state === 'over') return;
     this.#body ??= new GatheringWriter(this.#res);
     if (this.#body.write(chunk)) return this.#expectMore();
     if (this.#isPaused) return; // what TLS had read before it stopped still comes
@@ -269,7 +269,7 @@ export class Relay implements AnswerListener, Guest {
   }
 
   #expectMore(): void {
-    if (this.#stage !== 'flowing' || this.#isPaused || this.#left !== 'all') return;
+    if (this.#state !== 'flowing' || this.#isPaused || this.#left !== 'all') return;
     const { idleMs } = this.#times;
     this.#pieceTime ??= new Countdown(idleMs, () =>
       this.breakOff(new Stalled(`nothing more of the answer within ${idleMs} ms`)),
@@ -302,7 +302,7 @@ export class Relay implements AnswerListener, Guest {
   }
 
   #stop(): void {
-    this.#stage = 'over';
+    this.#state = 'over';
     this.#headTime?.end();
     this.#pieceTime?.end();
   }
