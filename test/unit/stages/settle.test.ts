@@ -2,12 +2,22 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Grant, Outcome } from '../../../src/quota/grants.ts';
 import { settle } from '../../../src/stages/settle.ts';
+import type { Progress } from '../../../src/upstream/exchange.ts';
 
-type Exchange = Parameters<typeof settle>[1];
+const nothing: Progress = {
+  sent: false,
+  answered: undefined,
+  cost: undefined,
+  upstreamMs: undefined,
+  bytesIn: 0,
+  bytesOut: 0,
+  cut: undefined,
+  cause: undefined,
+};
 
 const answered = (status: number): Outcome => ({ kind: 'answered', status });
 
-const endings: readonly [name: string, exchange: Partial<Exchange>, outcome: Outcome][] = [
+const endings: readonly [name: string, progress: Partial<Progress>, outcome: Outcome][] = [
   ['never left', {}, { kind: 'unsent' }],
   ['has no answer', { sent: true }, { kind: 'unanswered' }],
   ['was answered', { sent: true, answered: 200 }, answered(200)],
@@ -18,7 +28,7 @@ const endings: readonly [name: string, exchange: Partial<Exchange>, outcome: Out
   ['switched protocols until we cut it', { sent: true, answered: 101, cut: 'gateway' }, answered(101)],
 ];
 
-for (const [name, exchange, outcome] of endings) {
+for (const [name, progress, outcome] of endings) {
   test(`a request that ${name} is settled as ${outcome.kind}, and leaves its place after that`, () => {
     const told: unknown[] = [];
     const grant = {
@@ -26,8 +36,7 @@ for (const [name, exchange, outcome] of endings) {
       settle: (how: Outcome) => told.push(how),
       leave: () => told.push('left'),
     };
-    const nothing = { sent: false, answered: undefined, cut: undefined, cost: undefined };
-    settle(grant as unknown as Grant, { ...nothing, ...exchange });
+    settle(grant as unknown as Grant, { ...nothing, ...progress });
     assert.deepEqual(told, [outcome, 'left']);
   });
 }
