@@ -51,7 +51,7 @@ export function viewKey({ record, usedAt }: KnownKey, now: number): KeyView {
 }
 
 /** Shows a key of the configuration file, which shows neither when it was made nor anything about its secret. */
-export function viewFixedKey(record: KeyRecord, now: number): KeyView {
+export function viewStaticKey(record: KeyRecord, now: number): KeyView {
   return { ...viewKey({ record, usedAt: new Map() }, now), createdAt: null, secrets: [] };
 }
 

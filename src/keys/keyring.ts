@@ -85,11 +85,11 @@ export function createKeyring({ store, mono, stoodStill }: KeyringOptions): Keyr
       // A key that is kept may be a mistyped one now.
       if (format.pattern !== pattern) hear({ kind: 'missed' });
       pattern = format.pattern;
-      const fixed = new Map(staticKeys.map((key) => [key.digest, foundOf(key)]));
+      const ofTheFile = new Map(staticKeys.map((key) => [key.digest, foundOf(key)]));
       return function findKey(secret) {
         // Only the digest is ever looked up or kept, so neither memory nor timing tells anything about the secret itself.
         const digest = hash('sha256', secret, 'hex');
-        const found = fixed.get(digest);
+        const found = ofTheFile.get(digest);
         if (found !== undefined) return found;
         if (stoodStill()) hear({ kind: 'missed' });
         const cached = cache.get(digest);

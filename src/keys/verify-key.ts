@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { RefusalCode } from '../refusals.ts';
 import { foundIn, recordOf } from './found-key.ts';
 import type { KeyTools } from './key-rules.ts';
-import { viewFixedKey, viewKey, type KeyView } from './key-view.ts';
+import { viewStaticKey, viewKey, type KeyView } from './key-view.ts';
 import { flawOf, type KeyFlaw } from './standing.ts';
 
 /** What the gateway would say to a key, and the reason, which it would keep to itself. */
@@ -26,18 +26,18 @@ export async function verifyKey(
   const refused = { valid: false, refusal: 'key_invalid', key: null, secret: null } as const;
   if (secret === '') return { ...refused, reason: 'missing', refusal: 'key_missing' };
   const digest = hash('sha256', secret);
-  const fixed = rules.staticKeys.find((key) => key.digest === digest);
-  if (fixed === undefined && rules.format.judge(secret) === 'mistyped') {
+  const staticKey = rules.staticKeys.find((key) => key.digest === digest);
+  if (staticKey === undefined && rules.format.judge(secret) === 'mistyped') {
     return { ...refused, reason: 'mistyped' };
   }
-  const record = fixed === undefined ? await store.findKey(digest) : recordOf(fixed);
+  const record = staticKey === undefined ? await store.findKey(digest) : recordOf(staticKey);
   const found = foundIn(record, digest);
   if (record === undefined || found === undefined) return { ...refused, reason: 'unknown' };
   const reason = flawOf(found, client, now()) ?? (rules.plans.has(found.plan) ? 'good' : 'plan_unknown');
   const valid = reason === 'good';
   const refusal = reason === 'plan_unknown' ? reason : 'key_invalid';
   const verdict = { valid, reason, refusal: valid ? null : refusal } as const;
-  if (fixed !== undefined) return { ...verdict, key: viewFixedKey(record, now()), secret: null };
+  if (staticKey !== undefined) return { ...verdict, key: viewStaticKey(record, now()), secret: null };
   const known = (await store.readKey(record.id)) ?? { record, usedAt: new Map() };
   return { ...verdict, key: viewKey(known, now()), secret: found.secretNumber };
 }

@@ -225,14 +225,14 @@ for (const gone of ['first', 'second', 'third']) {
 }
 
 test('keys of the file and mistyped keys need no store', async () => {
-  const fixed = {
+  const staticKey = {
     id: 'demo',
     plan: 'free',
     digest: digestOf('gh_demo'),
     enabled: true,
     expiresAt: undefined,
   };
-  const { find, state } = scene({ staticKeys: [fixed] });
+  const { find, state } = scene({ staticKeys: [staticKey] });
   state.isAway = true;
   assert.equal((await find('gh_demo'))?.id, 'demo');
   assert.equal(await find(`gh_${'x'.repeat(27)}_000000`), 'mistyped');
