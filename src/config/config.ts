@@ -208,7 +208,7 @@ export interface Limits {
   readonly inFlightPerConnection: number;
   readonly headerBytes: number;
   readonly headerCount: number;
-  /** From the first byte of a request to the end of its headers. */
+  /** To the end of the headers of a request, from its first byte or from the opening of its connection. */
   readonly headerTimeoutMs: number;
   /** From the end of the headers to the end of a body that sets no time of its own. */
   readonly requestTimeoutMs: number;
