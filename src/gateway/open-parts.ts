@@ -124,6 +124,6 @@ function tellLosses(
   droppedBefore: number,
   logger: Logger,
 ): void {
-  if (owingKeys + waitingSteps + droppedSteps === droppedBefore) return;
+  if (owingKeys === 0 && waitingSteps === 0 && droppedSteps === droppedBefore) return;
   logger.error({ owingKeys, waitingSteps, droppedSteps }, 'the store is still away: what was owed is lost');
 }
