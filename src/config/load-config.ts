@@ -4,7 +4,6 @@ import { checkShape, faulty, salvage } from './check-shape.ts';
 import { checked } from './checked.ts';
 import type { Config } from './config.ts';
 import { hashSecrets } from './digest.ts';
-import { explain } from './explain.ts';
 import { childPointer, holderOf } from './json-pointer.ts';
 import { ConfigErrors, ConfigUnreadable, printProblem, sortProblems, type Problem } from './problems.ts';
 import { readText, UnusableText } from './read-text.ts';
@@ -12,6 +11,7 @@ import { resolveConfig, type CheckedConfig } from './resolve-config.ts';
 import { rules } from './rules.ts';
 import type { Draft, Report } from './rules/draft.ts';
 import { schema } from './schema.ts';
+import { sentenceFor } from './sentences.ts';
 import { isMisspelt } from './wording.ts';
 import { Places } from './yaml/places.ts';
 import { readTree } from './yaml/read-tree.ts';
@@ -83,7 +83,7 @@ function checkFields(tree: unknown, places: Places, findings: Findings): void {
   for (const error of checkShape(tree, (pointer) => places.isExpanded(pointer))) {
     const pointer = faulty(error);
     if (error.keyword === 'additionalProperties') places.markUnknown(pointer);
-    const sentence = unread.has(pointer) ? undefined : explain(error, places.isExpanded(pointer));
+    const sentence = unread.has(pointer) ? undefined : sentenceFor(error, places.isExpanded(pointer));
     if (sentence === undefined) findings.mark(pointer);
     else findings.report(pointer, sentence);
   }

@@ -7,7 +7,7 @@ import { isMisspelt, spaceFault, show, showName, suggest } from './wording.ts';
  * The sentence for one mistake against the schema: what is wrong and what would be right. Undefined when another error
  * says it better. A secret is never shown, and neither is anything from the environment (`hidden`).
  */
-export function explain(error: ShapeError, hidden: boolean): string | undefined {
+export function sentenceFor(error: ShapeError, hidden: boolean): string | undefined {
   // The name itself is judged by `propertyNames`, which brings its own error for the mapping.
   if (error.propertyName !== undefined) return undefined;
   // That half a number is none is said by `type`.
