@@ -1,3 +1,4 @@
+import { withChecks } from '../check-orders.ts';
 import {
   unavailable,
   type DrawAnswer,
@@ -7,7 +8,7 @@ import {
   type UnitsOrder,
   type Usage,
 } from '../ledger.ts';
-import { keptUntil, leaseToldMs, placeExpiresMaxMs, withChecks } from '../orders.ts';
+import { keptUntil, leaseToldMs, placeExpiresMaxMs } from '../retention.ts';
 import { notUnderstood } from './failures.ts';
 import type { Link } from './link.ts';
 import { nameKeys } from './names.ts';

@@ -9,7 +9,7 @@ import {
   type UnitsOrder,
   type Usage,
 } from '../ledger.ts';
-import { keptUntil, leaseToldMs } from '../orders.ts';
+import { keptUntil, leaseToldMs } from '../retention.ts';
 import { prepareStatements, type Statements } from './statements.ts';
 import { transact, type Synchronous } from './transact.ts';
 

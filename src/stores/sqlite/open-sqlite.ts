@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
+import { withChecks } from '../check-orders.ts';
 import type { KeyRecord, KeyStore } from '../key-store.ts';
 import type { Ledger } from '../ledger.ts';
-import { withChecks } from '../orders.ts';
 import type { Store, StoreOptions } from '../store.ts';
 import { watchChanges, type Feed } from '../watch-changes.ts';
 import type { Calls } from './calls.ts';

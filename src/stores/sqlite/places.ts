@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Ledger } from '../ledger.ts';
-import { placeExpiresMaxMs } from '../orders.ts';
+import { placeExpiresMaxMs } from '../retention.ts';
 import { transact, type Synchronous } from './transact.ts';
 
 /** The ledger's calls about places. */

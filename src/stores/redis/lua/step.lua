@@ -17,7 +17,7 @@ local STEPS_MIN = 16
 -- begun, top and floor
 local STEPS_HEAD = 3
 local HOLDERS_MAX = 64
--- leaseToldMs of orders.ts
+-- leaseToldMs of retention.ts
 local LEASE_TOLD_MS = 3600000
 -- endOfTime of ledger.ts
 local MAX_WHOLE = 9007199254740991

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { endOfTime, type Ledger } from '../../../src/stores/ledger.ts';
-import { keptUntil, withChecks } from '../../../src/stores/orders.ts';
-import { aCounter, aDraw, HOUR, someUnits } from '../../helpers/ledger-orders.ts';
+import { withChecks } from '../../../src/stores/check-orders.ts';
+import type { Ledger } from '../../../src/stores/ledger.ts';
+import { aCounter, aDraw, someUnits } from '../../helpers/ledger-orders.ts';
 import { createMemoryLedger } from '../../helpers/memory-ledger.ts';
 
 const MOST = Number.MAX_SAFE_INTEGER;
@@ -56,23 +56,6 @@ for (const [what, call] of Object.entries(unsound)) {
     await assert.rejects(call(ledger), RangeError);
     assert.equal(asked(), 0);
   });
-}
-
-test('a counter is kept for 24 more of its periods, but a minute at least and a day at most', () => {
-  assert.deepEqual([1_000, 2_500, 10_000, HOUR, 2 * HOUR].map(keptMs), [
-    60_000,
-    60_000,
-    240_000,
-    24 * HOUR,
-    24 * HOUR,
-  ]);
-  assert.equal(keptUntil(aCounter({ periodStart: 0, periodEnd: endOfTime })), endOfTime);
-});
-
-/** How much longer than its period a counter is kept. */
-function keptMs(periodMs: number): number {
-  const periodEnd = 10 * HOUR;
-  return keptUntil(aCounter({ periodStart: periodEnd - periodMs, periodEnd })) - periodEnd;
 }
 
 function aLedger(): { ledger: Ledger; asked: () => number } {
