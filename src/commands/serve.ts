@@ -2,13 +2,14 @@ import type { Config } from '../config/config.ts';
 import { readConfig } from '../config/load-config.ts';
 import { resolveConfig } from '../config/resolve-config.ts';
 import { createLog, createLogger, formOf, type Log } from '../telemetry/log.ts';
+import { announce } from './announce.ts';
 import { exitCodes } from './exit-codes.ts';
 import { explainStart } from './explain-start.ts';
 import { explainConfig } from './explain.ts';
 import { settleHeap } from './heap/settle-heap.ts';
-import { announce, watchForFaults } from './lifecycle.ts';
 import { Reloader, type Loaded } from './reload.ts';
 import type { Stop } from './stop-signals.ts';
+import { watchForFaults } from './watch-for-faults.ts';
 import type { Served } from './workers/start-workers.ts';
 
 /**

@@ -16,11 +16,11 @@ import { createStoreReporter } from '../../telemetry/report-store.ts';
 import { watchStore } from '../../telemetry/watch-store.ts';
 import { endPatienceMs, within } from '../../waiting/patience.ts';
 import { endedBy } from '../exit-codes.ts';
-import { drainPatienceMs } from '../lifecycle.ts';
 import type { ReloaderOptions } from '../reload.ts';
 import type { Stop } from '../stop-signals.ts';
 import { wholeLines } from '../whole-lines.ts';
 import { Crew } from './crew.ts';
+import { drainPatienceMs } from './drain-patience.ts';
 import type { Beginning } from './worker-messages.ts';
 
 /** How long a round lasts. A worker that is killed takes with it what it has counted since it was last asked. */

@@ -8,7 +8,8 @@ import { readCounts } from '../../telemetry/merged-metrics.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { explainStart } from '../explain-start.ts';
 import { settleHeap } from '../heap/settle-heap.ts';
-import { drainPatienceMs, watchForFaults } from '../lifecycle.ts';
+import { watchForFaults } from '../watch-for-faults.ts';
+import { drainPatienceMs } from './drain-patience.ts';
 import type { Begin, Order, Question, Report } from './worker-messages.ts';
 
 /** One of the processes that `workers` asks for. It serves; the process that started it leads it and speaks for it. */

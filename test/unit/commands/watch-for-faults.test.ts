@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { drainPatienceMs } from '../../../src/commands/lifecycle.ts';
-import type { Config } from '../../../src/config/config.ts';
 
-const lifecycle = new URL('../../../src/commands/lifecycle.ts', import.meta.url).href;
+const watch = new URL('../../../src/commands/watch-for-faults.ts', import.meta.url).href;
 const log = new URL('../../../src/telemetry/log.ts', import.meta.url).href;
 
 test('faults that come together are all in the log, and the process ends with the code for them', () => {
   const program = `
-    const { watchForFaults } = await import(${JSON.stringify(lifecycle)});
+    const { watchForFaults } = await import(${JSON.stringify(watch)});
     const { createLog } = await import(${JSON.stringify(log)});
     watchForFaults(await createLog('info', 'json'));
     process.nextTick(() => { throw new Error('thrown'); });
@@ -26,10 +24,4 @@ test('faults that come together are all in the log, and the process ends with th
   assert.deepEqual(told, ['thrown', 'first', 'second', 'not an error']);
   assert.equal(ended.stderr, '');
   assert.equal(ended.status, 70);
-});
-
-test('a worker may take its delay, its time and a little more from the word to drain to its end', () => {
-  const drain = { delayMs: 2000, timeoutMs: 30_000 };
-  const patience = drainPatienceMs({ drain } as unknown as Config) - 32_000;
-  assert.ok(patience > 0 && patience <= 10_000, `${patience} ms`);
 });
