@@ -15,7 +15,7 @@ interface Account {
 
 /**
  * What keys owe: units they spent without the store's word, added up per key, quota and period until the store answers. The number
- * of keys is bounded, and so are the periods: one that ended before another of its name begins is dropped, as it limits nobody.
+ * of keys is bounded, and so are the periods: besides the newest the one just before is kept, whose usage may still be billed.
  */
 export class Owed {
   readonly #keysMax: number;
@@ -65,8 +65,8 @@ export class Owed {
 }
 
 /**
- * Two plans of a key may count different periods under one name, a day and the month around it: both are kept. Only what has ended
- * before another begins makes room for it, so there is one sum for each kind of period.
+ * Two plans of a key may count different periods under one name, a day and the month around it: both are kept. What ended before
+ * the period just before another makes room for it, so there are two sums for each kind of period.
  */
 function addTo({ sums }: Account, counter: Counter, units: number): void {
   const id = `${counter.name}:${counter.periodStart}:${counter.periodEnd}`;
@@ -77,8 +77,8 @@ function addTo({ sums }: Account, counter: Counter, units: number): void {
   }
   for (const [otherId, { counter: other }] of sums) {
     if (other.name !== counter.name) continue;
-    if (counter.periodEnd <= other.periodStart) return;
-    if (other.periodEnd <= counter.periodStart) sums.delete(otherId);
+    if (counter.periodEnd < other.periodStart) return;
+    if (other.periodEnd < counter.periodStart) sums.delete(otherId);
   }
   sums.set(id, { counter, units });
 }

@@ -405,7 +405,7 @@ test('what was owed is charged once, although other requests of the outage are s
   assert.equal(leases.counts.owingKeys, 0);
 });
 
-test('of an outage that lasts into another period, that one is charged what was spent in it', async () => {
+test('of an outage that lasts into another period, each is charged what was spent in it', async () => {
   const noon = Date.UTC(2026, 4, 5, 12);
   const { scene, leases } = openLeases({ start: noon + 59_900 });
   const allowed = aPlan({ quotas: [aQuota(10, 'minute')], onStoreFailure: 'allow' });
@@ -418,7 +418,25 @@ test('of an outage that lasts into another period, that one is charged what was 
   leases.settle(late, 1);
   scene.weather.refuses = false;
   await scene.clock.pass(1000);
+  assert.equal(scene.ledger.used('ada', 'minute', noon), 2);
   assert.equal(scene.ledger.used('ada', 'minute', noon + 60_000), 3);
+});
+
+test('of a long outage the last two periods are charged: what is owed stays bounded', async () => {
+  const noon = Date.UTC(2026, 4, 5, 12);
+  const { scene, leases } = openLeases({ start: noon });
+  const allowed = aPlan({ quotas: [aQuota(10, 'minute')], onStoreFailure: 'allow' });
+  scene.weather.refuses = true;
+  const late = await take(leases, allowed);
+  for (const units of [1, 2, 3]) {
+    leases.settle(await take(leases, allowed), units);
+    if (units < 3) await scene.clock.pass(60_000);
+  }
+  leases.settle(late, 4);
+  scene.weather.refuses = false;
+  await scene.clock.pass(1000);
+  const used = [0, 1, 2].map((minute) => scene.ledger.used('ada', 'minute', noon + minute * 60_000));
+  assert.deepEqual(used, [1, 2, 3], 'the first unit already waits for the store, what came late is lost');
 });
 
 test('of an outage in which a key comes under two plans, the day and the month of one name are both charged', async () => {
