@@ -268,12 +268,13 @@ export class Lease {
   }
 
   /**
-   * How many are held, for an order that tells the store. For counters that the order leaves out the store still believes what it
-   * was told before.
+   * How many are held, for an order that tells the store; of a period that has ended none are. For counters that the order leaves
+   * out the store still believes what it was told before.
    */
   tellHeld(counters: readonly Counter[]): number {
+    const { from } = this.#counting;
     this.#told = this.counters === counters ? this.#units : Math.max(this.#told, this.#units);
-    return this.#units;
+    return counters.every(({ periodEnd }) => periodEnd > from) ? this.#units : 0;
   }
 
   #noteAnswer(used: readonly number[]): void {

@@ -34,6 +34,22 @@ test('that what was held of the month is spent is told, though the minute has en
   assert.equal((await readMonth(scene))?.leased, 0);
 });
 
+test('a request that outlives its minute, and cost more than it said, leaves nothing told as held of that minute', async () => {
+  const noon = Date.UTC(2026, 4, 5, 12);
+  const { scene, leases } = openLeases({ start: noon + 59_900 });
+  const both = aPlan({ quotas: [aQuota(10_000, 'minute'), aQuota(100_000)] });
+  const slow = await take(leases, both, 3);
+  await scene.clock.pass(200);
+  const spent = await warmUp(scene, leases, both);
+  leases.settle(slow, 5);
+  await scene.clock.pass(1500);
+  const usage = await scene.ledger.readUsage('ada', countersAt(both, noon));
+  assert.deepEqual(usage, [
+    { used: 5, leased: 0 },
+    { used: spent + 5, leased: 0 },
+  ]);
+});
+
 test('no unit outlives its period for the part of a millisecond that the store does not show', async () => {
   const end = Date.UTC(2026, 4, 5, 12, 1);
   const { scene, leases } = openLeases({ start: end - 1005 });
