@@ -195,6 +195,8 @@ test('faults of fields are told, and the fields are marked', async (t) => {
     faulty.map((input) => input.getAttribute('name')),
     ['plan', 'expiresAt'],
   );
+  const first = (): boolean => visitor.window.document.activeElement?.getAttribute('name') === 'plan';
+  await until(first, { what: 'the first of them can be mended at once' });
 });
 
 test('nothing that was typed into a form is lost or guessed at in silence', async (t) => {
@@ -359,6 +361,7 @@ test('a token that is not valid is refused in words; the right one is in no URL 
 test('a token that is not valid is refused in the same words when it is sent by a double click', async (t) => {
   const visitor = await browse(t, gateway.adminUrl);
   await visitor.fill('Admin token', 'another-token-0123456789');
+    assert.ok(window.document.querySelector('form[aria-busy=true]'), 'it looks as busy as it is');
   const button = visitor.window.document.querySelector('button[type=submit]')!;
   for (let click = 0; click < 2; click += 1) (button as unknown as { click(): void }).click();
   await visitor.sees('A valid admin token is required');

@@ -16,7 +16,9 @@ export function askInDialog({ title, content, action, danger = false, act }) {
   const submit = element('button', { type: 'submit', className: danger ? 'danger' : 'primary' }, action);
   const cancel = button('Cancel', () => dialog.close());
   const buttons = element('div', { className: 'buttons' }, cancel, submit);
-  const form = element('form', { method: 'dialog' }, element('h2', {}, title), ...content, place, buttons);
+  // Long forms scroll beneath it: whatever is refused is told where it is seen.
+  const footer = element('footer', {}, place, buttons);
+  const form = element('form', { method: 'dialog' }, element('h2', {}, title), ...content, footer);
   const dialog = openDialog(form);
   let busy = false;
 
@@ -39,6 +41,7 @@ export function askInDialog({ title, content, action, danger = false, act }) {
       markFaults(form, error);
     }
     setBusy(false);
+    toFirstFault(form);
   });
   dialog.addEventListener('cancel', (event) => {
     if (busy) event.preventDefault();
@@ -114,6 +117,13 @@ function openDialog(...content) {
     // The button that opened it may have been replaced since.
     if (document.activeElement === document.body) document.querySelector('main')?.focus();
   });
+/** @param {HTMLFormElement} form */
+function toFirstFault(form) {
+  /** @type {HTMLElement | null} */
+  const fault = form.querySelector('[aria-invalid=true]');
+  fault?.focus();
+}
+
   document.body.append(dialog);
   dialog.showModal();
   return dialog;

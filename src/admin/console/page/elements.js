@@ -37,10 +37,12 @@ export function onSubmit(form, act) {
   async function actOnce() {
     if (busy) return;
     busy = true;
+    form.setAttribute('aria-busy', 'true');
     try {
       await act();
     } finally {
       busy = false;
+      form.removeAttribute('aria-busy');
     }
   }
   form.addEventListener('submit', (event) => {
