@@ -348,6 +348,12 @@ test('a token that is not valid is refused in words; the right one is in no URL 
   await visitor.sees('Page 1');
   const { window } = visitor;
   assert.ok(!window.location.href.includes(writer));
+  /** Reloading the page would lose it, too. */
+  function isAskedBeforeLeaving(): boolean {
+    const leaving = new window.Event('beforeunload', { cancelable: true });
+    window.dispatchEvent(leaving);
+    return leaving.defaultPrevented;
+  }
   assert.ok(!window.document.documentElement.outerHTML.includes(writer));
   assert.deepEqual(
     [window.localStorage.length, window.sessionStorage.length, window.document.cookie],
@@ -371,10 +377,13 @@ test('a token that is not valid is refused in the same words when it is sent by 
 });
 
 /** A proxy that has no way to the probe. */
+  assert.ok(isAskedBeforeLeaving());
 async function passOn(req: IncomingMessage, res: ServerResponse): Promise<void> {
   const answer = await fetch(gateway.adminUrl + req.url);
   const type = answer.headers.get('content-type') ?? '';
   if (req.url === '/readyz') res.writeHead(200, { 'Content-Type': type }).end('{"message":"no such route"}');
+  await visitor.click('I have copied it');
+  await until(() => !isAskedBeforeLeaving(), { what: 'nothing is left to lose' });
   else res.writeHead(answer.status, { 'Content-Type': type }).end(await answer.text());
 }
 

@@ -57,10 +57,10 @@ export function askInDialog({ title, content, action, danger = false, act }) {
  *
  * @param {string} keyId
  * @param {string} secret
- * @param {string} [note]
+ * @param {...(Node | string)} note
  * @returns {Promise<void>}
  */
-export function showSecret(keyId, secret, note = '') {
+export function showSecret(keyId, secret, ...note) {
   const { promise, resolve } = Promise.withResolvers();
   const code = element('code', { className: 'secret', tabIndex: 0 }, secret);
   const said = element('p');
@@ -73,7 +73,7 @@ export function showSecret(keyId, secret, note = '') {
       'This is the only time that it is shown. Copy it now: nobody can ask for it again.',
     ),
     code,
-    ...(note === '' ? [] : [element('p', {}, note)]),
+    element('p', {}, ...note),
     said,
     element(
       'div',
@@ -84,8 +84,17 @@ export function showSecret(keyId, secret, note = '') {
   );
   dialog.setAttribute('closedby', 'none');
   dialog.addEventListener('cancel', (event) => event.preventDefault());
-  dialog.addEventListener('close', () => resolve(undefined));
+  window.addEventListener('beforeunload', askBeforeLeaving);
+  dialog.addEventListener('close', () => {
+    window.removeEventListener('beforeunload', askBeforeLeaving);
+    resolve(undefined);
+  });
   return promise;
+}
+
+/** @param {Event} event */
+function askBeforeLeaving(event) {
+  event.preventDefault();
 }
 
 /** Closes the open forms. A secret stays: it cannot be shown again. */
@@ -108,6 +117,13 @@ function markFaults(form, error) {
   }
 }
 
+/** @param {HTMLFormElement} form */
+function toFirstFault(form) {
+  /** @type {HTMLElement | null} */
+  const fault = form.querySelector('[aria-invalid=true]');
+  fault?.focus();
+}
+
 /** @param {...Node} content */
 function openDialog(...content) {
   const dialog = element('dialog', {}, ...content);
@@ -117,13 +133,6 @@ function openDialog(...content) {
     // The button that opened it may have been replaced since.
     if (document.activeElement === document.body) document.querySelector('main')?.focus();
   });
-/** @param {HTMLFormElement} form */
-function toFirstFault(form) {
-  /** @type {HTMLElement | null} */
-  const fault = form.querySelector('[aria-invalid=true]');
-  fault?.focus();
-}
-
   document.body.append(dialog);
   dialog.showModal();
   return dialog;

@@ -1,7 +1,7 @@
 // @ts-check
 import { ask, newMark } from './api.js';
 import { askInDialog, showSecret } from './dialogs.js';
-import { element, labelled } from './elements.js';
+import { element, labelled, moment } from './elements.js';
 import { createKeyForm } from './key-form.js';
 
 /**
@@ -117,11 +117,7 @@ export function pathOf({ id }) {
 /** @param {Fresh} fresh */
 async function tellSecret({ key, secret, othersUntil }) {
   if (secret !== null) {
-    const until =
-      othersUntil === undefined || othersUntil === null
-        ? 'do not work any more'
-        : `work until ${othersUntil}`;
-    await showSecret(key.id, secret, othersUntil === undefined ? '' : `The secrets before it ${until}.`);
+    await showSecret(key.id, secret, ...othersNote(othersUntil));
     return;
   }
   await askInDialog({
@@ -132,4 +128,14 @@ async function tellSecret({ key, secret, othersUntil }) {
     action: 'Close',
     act: async () => undefined,
   });
+}
+
+/**
+ * @param {Fresh['othersUntil']} until
+ * @returns {readonly (Node | string)[]}
+ */
+function othersNote(until) {
+  if (until === undefined) return [];
+  if (until === null) return ['The secrets before it do not work any more.'];
+  return ['The secrets before it work until ', moment(until, ''), '.'];
 }
