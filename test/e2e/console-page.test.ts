@@ -230,6 +230,22 @@ test('a key is disabled and enabled, and its usage is set to zero', async (t) =>
   await visitor.sees(/monthly1000 0.*1000/);
 });
 
+test('a used-up quota is beyond the high mark of its meter, and old secrets say until when they work', async (t) => {
+  const quotas = [{ name: 'monthly', limit: 2 }];
+  const { key, secret } = (await ask('POST', '/v1/keys', { body: { plan: 'free', quotas } })).body;
+  const visitor = await signedIn(t, { at: `#${key.id}` });
+  const { document } = visitor.window;
+  const valueOf = (name: string) => document.querySelector('meter')?.getAttribute(name);
+  await until(() => valueOf('value') === '0');
+  assert.deepEqual([await statusOf(secret), await statusOf(secret), await statusOf(secret)], [200, 200, 429]);
+  await visitor.click('Refresh');
+  await until(() => valueOf('value') === '2');
+  assert.equal(valueOf('high'), '1');
+  await visitor.click('Rotate');
+  await visitor.click('Rotate');
+  await visitor.sees(/The secrets before it work until \d{4}-\d\d-\d\d \d\d:\d\d UTC\./);
+});
+
 test('a token that may only read is told so in words, and sees no such buttons any more', async (t) => {
   const { key } = (await ask('POST', '/v1/keys', { body: { plan: 'free' } })).body;
   const visitor = await signedIn(t, { token: reader, at: `#${key.id}` });
@@ -266,6 +282,7 @@ test('keys are listed page by page, and filtered', async (t) => {
   await visitor.click('Open');
   await visitor.sees('This key stands in the configuration file');
   await visitor.sees('monthly');
+  assert.ok((await visitor.controls()).includes('Refresh'));
   await visitor.click('Sign out');
   visitor.window.location.hash = '';
   await visitor.fill('Admin token', writer);

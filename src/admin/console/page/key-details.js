@@ -18,61 +18,67 @@ import { stateOf } from './key-list.js';
  * @param {() => unknown} reload
  */
 export async function keyDetails(id, reload) {
-  const [shown, used] = await Promise.all([readKey(id), usageSection(id, reload)]);
+  // A key of the configuration file has usage and nothing else to show, so the two are requested separately.
+  const [read, used] = await Promise.allSettled([readKey(id), usageSection(id, reload)]);
+  const seen = read.status === 'fulfilled' ? read.value : undefined;
   return element(
     'section',
     {},
     element('p', {}, element('a', { href: '#' }, 'All keys')),
     element('h1', {}, id),
-    ...(shown instanceof Error ? [explained(shown)] : keySections(shown, reload)),
-    used,
+    element(
+      'div',
+      { className: 'buttons' },
+      ...(seen === undefined ? [] : changesOf(seen, reload)),
+      button('Refresh', reload),
+    ),
+    ...problemsOf(read, used),
+    ...(seen === undefined ? [] : [factsOf(seen.key), secretsOf(seen.key)]),
+    ...(used.status === 'fulfilled' ? [used.value] : []),
   );
 }
 
 /**
- * A key of the configuration file has usage and nothing else to show, so the two are requested separately.
+ * What is wrong, once when it is the same with both.
  *
+ * @param {...PromiseSettledResult<unknown>} results
+ */
+function problemsOf(...results) {
+  const problems = results.flatMap((result) =>
+    result.status === 'rejected' ? [explained(result.reason)] : [],
+  );
+  return problems.filter((problem, at) => problem.textContent !== problems[at - 1]?.textContent);
+}
+
+/**
  * @param {string} id
- * @returns {Promise<Seen | Error>}
+ * @returns {Promise<Seen>}
  */
 async function readKey(id) {
-  try {
-    /** @type {{ body: KeyView, etag: string }} */
-    const { body, etag } = await ask('GET', pathOf({ id }));
-    return { key: body, etag };
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
-  }
+  /** @type {{ body: KeyView, etag: string }} */
+  const { body, etag } = await ask('GET', pathOf({ id }));
+  return { key: body, etag };
 }
 
 /**
  * @param {Seen} seen
  * @param {() => unknown} reload
  */
-function keySections(seen, reload) {
-  return [buttonsOf(seen, reload), factsOf(seen.key), secretsOf(seen.key)];
-}
-
-/**
- * @param {Seen} seen
- * @param {() => unknown} reload
- */
-function buttonsOf(seen, reload) {
+function changesOf(seen, reload) {
   /** @param {(seen: Seen) => Promise<void>} change */
   const then = (change) => async () => {
     await change(seen);
     // Done, refused or cancelled: somebody else may have changed the key meanwhile.
     await reload();
   };
-  const changes = [
+  // Nothing can be done with a revoked key.
+  if (seen.key.revokedAt !== null) return [];
+  return [
     button('Change', then(editKey), 'change'),
     button('Rotate', then(rotateKey), 'change'),
     button(seen.key.enabled ? 'Disable' : 'Enable', then(switchKey), 'change'),
     button('Revoke', then(revokeKey), 'change danger'),
   ];
-  const refresh = button('Refresh', reload);
-  // Nothing can be done with a revoked key.
-  return element('div', { className: 'buttons' }, ...(seen.key.revokedAt === null ? changes : []), refresh);
 }
 
 /** @param {KeyView} key */
@@ -123,20 +129,15 @@ function secretsOf({ secrets, revokedAt }) {
  * @param {() => unknown} reload
  */
 async function usageSection(id, reload) {
-  try {
-    /** @type {{ body: UsageView }} */
-    const { body } = await ask('GET', `${pathOf({ id })}/usage`);
-    if (body.quotas.length === 0)
-      return element('p', { className: 'note' }, `Plan ${body.plan} has no quotas`);
-    const heads = ['Quota', 'Limit', 'Used', 'Remaining', 'Resets', ''];
-    return table(
-      'Usage',
-      heads,
-      body.quotas.map((quota) => usageRow(id, quota, reload)),
-    );
-  } catch (error) {
-    return explained(error);
-  }
+  /** @type {{ body: UsageView }} */
+  const { body } = await ask('GET', `${pathOf({ id })}/usage`);
+  if (body.quotas.length === 0) return element('p', { className: 'note' }, `Plan ${body.plan} has no quotas`);
+  const heads = ['Quota', 'Limit', 'Used', 'Remaining', 'Resets', ''];
+  return table(
+    'Usage',
+    heads,
+    body.quotas.map((quota) => usageRow(id, quota, reload)),
+  );
 }
 
 /**
@@ -146,7 +147,8 @@ async function usageSection(id, reload) {
  */
 function usageRow(id, { name, limit, used, leased, remaining, resetsAt }, reload) {
   const ahead = leased === 0 ? '' : ` (${leased} of them drawn ahead)`;
-  const meter = element('meter', { max: limit, high: limit * 0.9, value: used });
+  // Green at first, yellow towards the end, red when nothing remains.
+  const meter = element('meter', { max: limit, low: limit * 0.8, high: limit - 1, optimum: 0, value: used });
   meter.setAttribute('aria-label', `${name} used`);
   const reset = button(
     'Reset',
