@@ -302,6 +302,26 @@ test('a filter that the API refuses is told of, and can be mended', async (t) =>
   await visitor.sees('left-over');
 });
 
+test('filters that find nothing say so, and all of them are cleared at once', async (t) => {
+  await ask('POST', '/v1/keys', { body: { id: 'found-again', plan: 'free' } });
+  const visitor = await signedIn(t);
+  await visitor.sees('found-again');
+  assert.ok(!(await visitor.controls()).includes('Clear'));
+  await visitor.fill('Owner', 'nobody');
+  await visitor.fill('Enabled', 'false');
+  await visitor.click('Filter');
+  await visitor.sees('No key fits these filters');
+  await visitor.click('Clear');
+  await visitor.sees('found-again');
+  assert.equal(valuesOf(visitor, '.filters input, .filters select').join(''), '');
+});
+
+test('what is wrong with a key is told once', async (t) => {
+  const visitor = await signedIn(t, { at: '#never-made' });
+  await visitor.sees('There is no such key');
+  assert.equal(visitor.text().split('There is no such key').length, 2);
+});
+
 test('who signs out leaves nothing behind', async (t) => {
   await ask('POST', '/v1/keys', { body: { id: 'left-behind', plan: 'free' } });
   const visitor = await signedIn(t);
@@ -328,6 +348,12 @@ test('a secret that was made is shown though its form was closed, and goes only 
     window.document.querySelector('dialog')?.dispatchEvent(escape);
     return escape.defaultPrevented;
   }
+  /** Reloading the page would lose it, too. */
+  function isAskedBeforeLeaving(): boolean {
+    const leaving = new window.Event('beforeunload', { cancelable: true });
+    window.dispatchEvent(leaving);
+    return leaving.defaultPrevented;
+  }
   await visitor.click('Create a key');
   await visitor.fill('Plan', 'free');
   assert.ok(!isHeld());
@@ -335,6 +361,7 @@ test('a secret that was made is shown though its form was closed, and goes only 
   window.fetch = async (...request) => {
     window.fetch = send;
     assert.ok(isHeld());
+    assert.ok(window.document.querySelector('form[aria-busy=true]'), 'it looks as busy as it is');
     window.document.querySelector('dialog')?.close();
     return await send(...request);
   };
@@ -350,10 +377,13 @@ test('a secret that was made is shown though its form was closed, and goes only 
   await visitor.click('Copy');
   await visitor.sees('Copied');
   assert.deepEqual(copied, [secret]);
+  assert.ok(isAskedBeforeLeaving());
   Object.defineProperty(window.navigator, 'clipboard', { value: undefined });
   await visitor.click('Copy');
   await visitor.sees('The secret is selected: copy it by hand');
   assert.equal(window.document.getSelection()?.toString(), secret);
+  await visitor.click('I have copied it');
+  await until(() => !isAskedBeforeLeaving(), { what: 'nothing is left to lose' });
 });
 
 test('a token that is not valid is refused in words; the right one is in no URL and nowhere in the page', async (t) => {
@@ -365,12 +395,6 @@ test('a token that is not valid is refused in words; the right one is in no URL 
   await visitor.sees('Page 1');
   const { window } = visitor;
   assert.ok(!window.location.href.includes(writer));
-  /** Reloading the page would lose it, too. */
-  function isAskedBeforeLeaving(): boolean {
-    const leaving = new window.Event('beforeunload', { cancelable: true });
-    window.dispatchEvent(leaving);
-    return leaving.defaultPrevented;
-  }
   assert.ok(!window.document.documentElement.outerHTML.includes(writer));
   assert.deepEqual(
     [window.localStorage.length, window.sessionStorage.length, window.document.cookie],
@@ -384,7 +408,6 @@ test('a token that is not valid is refused in words; the right one is in no URL 
 test('a token that is not valid is refused in the same words when it is sent by a double click', async (t) => {
   const visitor = await browse(t, gateway.adminUrl);
   await visitor.fill('Admin token', 'another-token-0123456789');
-    assert.ok(window.document.querySelector('form[aria-busy=true]'), 'it looks as busy as it is');
   const button = visitor.window.document.querySelector('button[type=submit]')!;
   for (let click = 0; click < 2; click += 1) (button as unknown as { click(): void }).click();
   await visitor.sees('A valid admin token is required');
@@ -394,13 +417,10 @@ test('a token that is not valid is refused in the same words when it is sent by 
 });
 
 /** A proxy that has no way to the probe. */
-  assert.ok(isAskedBeforeLeaving());
 async function passOn(req: IncomingMessage, res: ServerResponse): Promise<void> {
   const answer = await fetch(gateway.adminUrl + req.url);
   const type = answer.headers.get('content-type') ?? '';
   if (req.url === '/readyz') res.writeHead(200, { 'Content-Type': type }).end('{"message":"no such route"}');
-  await visitor.click('I have copied it');
-  await until(() => !isAskedBeforeLeaving(), { what: 'nothing is left to lose' });
   else res.writeHead(answer.status, { 'Content-Type': type }).end(await answer.text());
 }
 
@@ -417,7 +437,7 @@ test('whether the gateway is ready stands at the top, and a lost connection is t
   await visitor.sees(away);
   await visitor.fill('Admin token', writer);
   await visitor.click('Sign in');
-  await visitor.sees('No keys here');
+  await visitor.sees('No keys yet');
   await listener.close();
   await visitor.click('Create a key');
   await visitor.click('Create');

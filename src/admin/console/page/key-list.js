@@ -18,6 +18,10 @@ let filters = { ...noFilters };
 /** Where the pages up to this one began: a page names only the next one. */
 let cursors = [''];
 
+function isFiltered() {
+  return Object.values(filters).some((value) => value !== '');
+}
+
 /** Forgets the filters and the page. */
 export function forgetList() {
   filters = { ...noFilters };
@@ -94,9 +98,18 @@ function filterForm(reload) {
     labelled('Label', inputs.label),
     labelled('Enabled', inputs.enabled),
     labelled('Revoked', inputs.revoked),
-    element('button', { type: 'submit' }, 'Filter'),
+    element(
+      'div',
+      { className: 'buttons' },
+      element('button', { type: 'submit' }, 'Filter'),
+      ...(isFiltered() ? [button('Clear', clear)] : []),
+    ),
   );
   form.setAttribute('aria-label', 'Filters');
+  function clear() {
+    forgetList();
+    reload();
+  }
   onSubmit(form, () => {
     cursors = [''];
     for (const [name, input] of named(inputs)) filters[name] = input.value.trim();
@@ -122,7 +135,7 @@ function openForm() {
 
 /** @param {readonly KeyView[]} keys */
 function keyTable(keys) {
-  if (keys.length === 0) return element('p', { className: 'note' }, 'No keys here');
+  if (keys.length === 0) return element('p', { className: 'note' }, noKeys());
   const heads = ['Key', 'Name', 'Owner', 'Plan', 'State', 'Valid until', 'Last used'];
   const rows = keys.map((key) => [
     element('a', { href: `#${key.id}` }, key.id),
@@ -134,6 +147,11 @@ function keyTable(keys) {
     moment(key.lastUsedAt, 'never'),
   ]);
   return table('Keys in the order of their ids', heads, rows);
+}
+
+function noKeys() {
+  if (isFiltered()) return 'No key fits these filters';
+  return 'No keys yet, but for those of the configuration file: their usage is seen by their id';
 }
 
 /** @param {Pick<KeyView, 'state'>} key */
