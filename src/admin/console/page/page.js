@@ -121,7 +121,9 @@ async function show() {
   main.toggleAttribute('inert', false);
   main.replaceChildren(view);
   document.title = id === '' ? 'Gatehouse' : `${id} – Gatehouse`;
-  main.focus();
+  // By itself the browser would move what stands above it out of sight.
+  main.focus({ preventScroll: true });
+  window.scrollTo(0, 0);
 }
 
 /** @param {string} id */
