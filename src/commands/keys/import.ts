@@ -1,5 +1,6 @@
 import { constants, createReadStream, fstatSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
+import { addAbortSignal } from 'node:stream';
 import type { Config } from '../../config/config.ts';
 import { whyUnreadable } from '../../config/read-text.ts';
 import { counted } from '../../config/wording.ts';
@@ -11,7 +12,7 @@ import { createKeyRules } from '../../keys/key-rules.ts';
 import { readKeyFields } from '../../keys/read-key-fields.ts';
 import { StoreUnavailable } from '../../stores/ledger.ts';
 import { atDesk, type CommandFlags, type TerminalDesk } from '../desk.ts';
-import { exitCodes } from '../exit-codes.ts';
+import { endedBy, exitCodes } from '../exit-codes.ts';
 import type { Terminal } from '../terminal.ts';
 
 interface ImportFlags {
@@ -62,8 +63,14 @@ async function takeOver(
     if (options.json === true) terminal.stdout.write(`${JSON.stringify(report)}\n`);
     else if (options.quiet !== true) terminal.stdout.write(`${summary(report)}\n`);
   }
+  // Ctrl-C ends the file where it has been read to; a second one ends the process.
+  const stop = new AbortController();
+  const onStop = (): void => stop.abort();
+  process.once('SIGINT', onStop);
   try {
-    const lines = readImport(file === '-' ? terminal.stdin : chunksOf(file));
+    const lines = readImport(
+      file === '-' ? addAbortSignal(stop.signal, terminal.stdin) : chunksOf(file, stop.signal),
+    );
     const report = await book.importKeys(
       lines,
       {
@@ -90,16 +97,19 @@ async function takeOver(
       terminal.stderr.write(`gatehouse: ${error.message}\n`);
       return exitCodes.failed;
     }
-    if (error instanceof StoreUnavailable) {
+    if (stop.signal.aborted || error instanceof StoreUnavailable) {
       terminal.stderr.write('Run it again to go on: what is there already is passed over.\n');
     }
+    if (stop.signal.aborted) return endedBy.SIGINT;
     throw error;
+  } finally {
+    process.off('SIGINT', onStop);
   }
 }
 
 /** Opened only when its first chunk is asked for, which may be never. */
-async function* chunksOf(file: string): AsyncGenerator<Uint8Array> {
-  yield* createReadStream(file);
+async function* chunksOf(file: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  yield* createReadStream(file, { signal });
 }
 
 function summary({ lines, added, updated, skipped, refused }: ImportReport): string {

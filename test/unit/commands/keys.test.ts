@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { commandHere } from '../../helpers/command-here.ts';
 import { writeTemporary } from '../../helpers/config-file.ts';
 import { until } from '../../helpers/poll.ts';
 import { startRedisServer } from '../../helpers/redis-server.ts';
-import { main } from '../../helpers/run-cli.ts';
+import { main, runOf } from '../../helpers/run-cli.ts';
 import { demoKey, type Yaml } from '../../helpers/start-gateway.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
@@ -364,6 +364,35 @@ test('an import that its store has left says how far it came', async (t) => {
     /^Run it again to go on: [^\n]+\ngatehouse: the store cannot be used: [^\n]+maxmemory/m,
   );
   assert.equal(code, 74);
+});
+
+test('an import that Ctrl-C ends takes over what it has read, and says how far it came', async (t) => {
+  const redis = await startRedisServer(t);
+  const config: Yaml = JSON.parse(readFileSync(withoutStore(t).file, 'utf8'));
+  // On a machine that is busy Redis may take a while.
+  const file = writeTemporary(t, JSON.stringify({ ...config, store: redis.url, storeDeadline: '10s' }));
+  const long = join(tempFolder(t), 'long.csv');
+  const many = Array.from({ length: 200 }, (_, at) => aBatch(`late-${at}`));
+  writeFileSync(long, Buffer.concat([Buffer.from('secret,plan\n'), ...many]));
+  async function breakOff(source: string, input = '') {
+    const words = [main, 'keys', 'import', source, '--config', file];
+    const child = spawn(process.execPath, words, { stdio: 'pipe', timeout: 60_000 });
+    // It is not ended, as on a terminal.
+    child.stdin.write(input);
+    const run = runOf(child);
+    await until(async () => Number((await redis.say('DBSIZE')).slice(1)) >= 250);
+    child.kill('SIGINT');
+    const { code, stdout, stderr } = await run;
+    assert.match(stderr, /^Run it again to go on: what is there already is passed over\.\n$/m);
+    assert.equal(code, 130);
+    await redis.say('FLUSHALL');
+    return stdout;
+  }
+  assert.equal(
+    await breakOff('-', `secret,plan\n${aBatch('early').toString()}a-late-foreign-secret,free\n`),
+    '251 lines: 251 added, 0 updated, 0 skipped, 0 refused\n',
+  );
+  assert.match(await breakOff(long), /^(\d{1,5}) lines: \1 added, 0 updated, 0 skipped, 0 refused\n$/);
 });
 
 test('of many lines that are refused as many are named as anybody would read, and the rest counted', async (t) => {
