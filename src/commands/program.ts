@@ -32,6 +32,8 @@ export async function runCommand(): Promise<void> {
     )
     .version(version)
     .showHelpAfterError(`(${help})`)
+    // In 80 columns the longest option leaves less than the 40 that Commander wants to break lines in.
+    .configureHelp({ minWidthToWrap: 30 })
     .configureOutput({ outputError: (complaint, write) => write(withholdWords(complaint)) })
     .exitOverride();
 

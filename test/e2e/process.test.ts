@@ -286,6 +286,8 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
       assert.match(stdout, new RegExp(`^Usage: gatehouse ${command} `));
     }
     const { stdout: update } = await commandHere(['keys', 'update', '--help']);
+    const long = update.split('\n').filter((line) => line.length > 80 && !line.startsWith('  $'));
+    assert.deepEqual(long, [], 'what is told of an option fits where there are 80 columns');
     const lists = update
       .replaceAll(/\s+/g, ' ')
       .match(/--\w+ <[^>]+> [^<]*; the list is replaced: repeat all/g);
