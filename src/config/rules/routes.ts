@@ -28,16 +28,22 @@ export const routesHaveUpstreams: Rule = (draft, report) => {
   }
 };
 
+/** What a route competes for. */
+interface Taken {
+  readonly route: RawRoute;
+  readonly segments: ReturnType<typeof segmentsOf>;
+  readonly methods: ReadonlySet<string>;
+}
+
 export const routesAreDistinct: Rule = ({ config }, report) => {
-  const earlier: {
-    readonly route: RawRoute;
-    readonly segments: ReturnType<typeof segmentsOf>;
-    readonly methods: ReadonlySet<string>;
-  }[] = [];
+  const earlier = new Map<string, Taken[]>();
   for (const route of config.routes) {
     const segments = segmentsOf(route.path);
     const methods = answeredMethods(route.methods);
-    for (const other of earlier) {
+    // Of paths that fit one request the literal one is the more exact: only the same competes with it.
+    const isLiteral = segments.every(({ kind }) => kind === 'literal');
+    const rivals = earlier.getOrInsert(isLiteral ? route.path : '', []);
+    for (const other of rivals) {
       const relation = compareSegments(segments, other.segments);
       // A path is matched before its method, so even routes for different methods would compete for it.
       if (relation === 'ambiguous') {
@@ -51,7 +57,7 @@ export const routesAreDistinct: Rule = ({ config }, report) => {
       report.problem(route, 'path', `is the path of ${report.mention(other.route)} too, for ${common}`);
       break;
     }
-    earlier.push({ route, segments, methods });
+    rivals.push({ route, segments, methods });
   }
 };
 
