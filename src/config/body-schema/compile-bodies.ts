@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+import { serialize } from 'node:v8';
 import type { AnySchema } from 'ajv/dist/2020.js';
 import type { Report } from '../rules/draft.ts';
 import type { RawRoute } from '../schema.ts';
@@ -10,24 +12,42 @@ export function compileBodies(
   routes: readonly RawRoute[],
   report: Pick<Report, 'problemBelow'>,
 ): ReadonlyMap<RawRoute, BodyCheck> {
-  const checks = new Map<RawRoute, BodyCheck>();
-  for (const { route, schema, depthMax } of schemasOf(routes)) {
+  return compileChanged(routes, ({ schema, depthMax }) => {
     try {
-      checks.set(route, compileBodySchema(checkSchema(schema), depthMax));
+      return compileBodySchema(checkSchema(schema), depthMax);
     } catch (error) {
       if (!(error instanceof SchemaProblems)) throw error;
       for (const { pointer, message } of error.problems) report.problemBelow(schema, pointer, message);
+      return undefined;
     }
-  }
-  return checks;
+  });
 }
 
 /** The same for routes whose schemas are known to compile: not checking them again saves 50 ms. */
 export function compileCheckedBodies(routes: readonly RawRoute[]): ReadonlyMap<RawRoute, BodyCheck> {
-  const compiled = schemasOf(routes).map(
-    ({ route, schema, depthMax }) => [route, compileBodySchema(schema, depthMax)] as const,
-  );
-  return new Map(compiled);
+  return compileChanged(routes, ({ schema, depthMax }) => compileBodySchema(schema, depthMax));
+}
+
+/** The checks of the configuration that was read last, by what they were compiled from. */
+let latest: ReadonlyMap<string, BodyCheck> = new Map();
+
+/** A schema that stays as it is from one configuration to the next is compiled once: nobody is served meanwhile. */
+function compileChanged(
+  routes: readonly RawRoute[],
+  compile: (body: BodySchema) => BodyCheck | undefined,
+): ReadonlyMap<RawRoute, BodyCheck> {
+  const checks = new Map<RawRoute, BodyCheck>();
+  const compiled = new Map<string, BodyCheck>();
+  for (const body of schemasOf(routes)) {
+    // Not as JSON, in which some numbers of YAML are the same.
+    const source = hash('sha256', serialize([body.schema, body.depthMax]));
+    const check = compiled.get(source) ?? latest.get(source) ?? compile(body);
+    if (check === undefined) continue;
+    compiled.set(source, check);
+    checks.set(body.route, check);
+  }
+  latest = compiled;
+  return checks;
 }
 
 interface BodySchema {
