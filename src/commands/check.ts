@@ -27,7 +27,7 @@ export function check(file: string, { env, stdout, stderr }: Process): number {
     if (!(error instanceof ConfigErrors) && !(error instanceof ConfigUnreadable)) throw error;
     stderr.write(`${error.message}\n`);
     if (error instanceof ConfigErrors) {
-      const total = counted(error.problems.length, 'error');
+      const total = counted(error.count, 'error');
       stderr.write(`${styleText('red', total, { stream: stderr })} in ${file}\n`);
     }
     return exitCodes.failed;

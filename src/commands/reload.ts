@@ -2,7 +2,7 @@ import { setImmediate as turnOver } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { fixedChanges } from '../config/fixed-options.ts';
 import type { HandedConfig } from '../config/hand-over.ts';
-import { ConfigErrors, ConfigUnreadable, printProblem } from '../config/problems.ts';
+import { ConfigErrors, ConfigUnreadable } from '../config/problems.ts';
 import { checkSpool } from '../gateway/check-spool.ts';
 import { describeCause, type Logger } from '../telemetry/log.ts';
 import { SpoolUnavailable } from '../uploads/spool.ts';
@@ -67,8 +67,7 @@ export class Reloader {
       this.#tellGonePlans(loaded.config);
       this.#present = loaded.config;
     } catch (error) {
-      if (error instanceof ConfigErrors)
-        return this.#refuse({ problems: error.problems.map(printProblem) }, 'it is not valid');
+      if (error instanceof ConfigErrors) return this.#refuse({ problems: error.lines }, 'it is not valid');
       if (error instanceof ConfigUnreadable || error instanceof SpoolUnavailable)
         return this.#refuse({}, error.message);
       return this.#refuse({ cause: describeCause(error) }, 'a fault of the gateway itself, please report it');

@@ -5,7 +5,15 @@ import { checked } from './checked.ts';
 import type { Config } from './config.ts';
 import { hashSecrets } from './digest.ts';
 import { childPointer, holderOf } from './json-pointer.ts';
-import { ConfigErrors, ConfigUnreadable, printProblem, sortProblems, type Problem } from './problems.ts';
+import {
+  ConfigErrors,
+  ConfigUnreadable,
+  printProblem,
+  sortProblems,
+  type Finding,
+  type Problem,
+  type Sentence,
+} from './problems.ts';
 import { readText, UnusableText } from './read-text.ts';
 import { resolveConfig, type CheckedConfig } from './resolve-config.ts';
 import { rules } from './rules.ts';
@@ -57,13 +65,13 @@ function readConfigText(file: string): string {
 type Findings = ReturnType<typeof collectFindings>;
 
 function collectFindings(file: string, places: Places) {
-  const problems: Problem[] = [];
+  const problems: Finding[] = [];
   const warnings: Problem[] = [];
   const pointers = new Set<string>();
   return {
     /** Notes that something is wrong there, which is said elsewhere. */
     mark: (pointer: string): void => void pointers.add(pointer),
-    report: (pointer: string, message: string, offset?: number): void => {
+    report: (pointer: string, message: Sentence, offset?: number): void => {
       pointers.add(pointer);
       const position = offset === undefined ? {} : places.position(offset);
       problems.push({ file, ...places.locate(pointer), ...position, message });

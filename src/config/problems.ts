@@ -9,16 +9,34 @@ export interface Problem {
   readonly message: string;
 }
 
-const printedMax = 100;
+/** What to say of it, or how to find the words, where that takes a search among thousands of names. */
+export type Sentence = string | (() => string);
 
-/** Everything that is wrong with a configuration file, in the order of its lines. */
+/** A problem of which nothing has been said yet. */
+export interface Finding extends Omit<Problem, 'message'> {
+  readonly message: Sentence;
+}
+
+const toldMax = 100;
+
+/** What is wrong with a configuration file, in the order of its lines. */
 export class ConfigErrors extends Error {
+  /** The first hundred. */
   readonly problems: readonly Problem[];
+  /** Of all. */
+  readonly count: number;
+  /** The problems, and how many there are beyond them. */
+  readonly lines: readonly string[];
 
-  constructor(problems: readonly Problem[]) {
-    super(printProblems(problems));
+  constructor(found: readonly Finding[]) {
+    const problems = found.slice(0, toldMax).map(tell);
+    const rest = found.length > toldMax ? [`… and ${found.length - toldMax} more`] : [];
+    const lines = [...problems.map(printProblem), ...rest];
+    super(lines.join('\n'));
     this.name = 'ConfigErrors';
     this.problems = problems;
+    this.count = found.length;
+    this.lines = lines;
   }
 }
 
@@ -36,12 +54,11 @@ export function printProblem({ file, line, column, path, message }: Problem): st
 }
 
 /** In the order a reader meets them. */
-export function sortProblems(problems: readonly Problem[]): readonly Problem[] {
+export function sortProblems<Found extends Finding>(problems: readonly Found[]): readonly Found[] {
   return problems.toSorted((a, b) => a.line - b.line || a.column - b.column);
 }
 
-function printProblems(problems: readonly Problem[]): string {
-  const lines = problems.slice(0, printedMax).map(printProblem);
-  if (problems.length > printedMax) lines.push(`… and ${problems.length - printedMax} more`);
-  return lines.join('\n');
+function tell(found: Finding): Problem {
+  const { message } = found;
+  return { ...found, message: typeof message === 'string' ? message : message() };
 }

@@ -1,4 +1,5 @@
 import { formats } from '../formats.ts';
+import type { Sentence } from '../problems.ts';
 import type { RawBody, RawConfig } from '../schema.ts';
 import { show, suggest } from '../wording.ts';
 
@@ -14,7 +15,7 @@ export interface Draft {
 
 /** How a rule says what it found, at an option of a mapping. */
 export interface Report {
-  readonly problem: (holder: object, option: string, message: string) => void;
+  readonly problem: (holder: object, option: string, message: Sentence) => void;
   /** The same at a JSON pointer below a mapping. */
   readonly problemBelow: (holder: object, pointer: string, message: string) => void;
   readonly warning: (holder: object, option: string, message: string) => void;
@@ -48,7 +49,8 @@ export function checkName<Option extends 'plan' | 'upstream'>(
   const names = declared[`${option}s`];
   if (text === undefined || names === undefined || names.includes(text)) return;
   if (report.isBroken(holder, option)) return;
-  report.problem(holder, option, noSuch(option, { text, hidden: report.isHidden(holder, option) }, names));
+  const hidden = report.isHidden(holder, option);
+  report.problem(holder, option, () => noSuch(option, { text, hidden }, names));
 }
 
 /** Each but the first of those with the same value, and that first one. What has no value is like no other. */

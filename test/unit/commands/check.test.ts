@@ -97,6 +97,12 @@ test('all errors are printed with their count, and the code is 1', (t) => {
   assert.match(stderr, /4 errors in /);
 });
 
+test('of errors that are too many to be printed each is counted', (t) => {
+  const lines = Array.from({ length: 105 }, (_, at) => `wrong${at}: 1\n`);
+  const { stderr } = run(writeTemporary(t, lines.join('')));
+  assert.match(stderr, /\n… and 7 more\n107 errors in /);
+});
+
 test('one error is counted as one', (t) => {
   const text =
     'upstreams: { a: { targets: ["http://h"] } }\nroutes: [{ path: /x, methods: [GET], upstream: b }]\n';

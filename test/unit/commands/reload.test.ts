@@ -2,12 +2,20 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Reloader, type Loaded } from '../../../src/commands/reload.ts';
 import type { Config } from '../../../src/config/config.ts';
+import { ConfigErrors } from '../../../src/config/problems.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
 import { until } from '../../helpers/poll.ts';
 import { settle } from '../../helpers/turnable-clock.ts';
 
+const fault = { file: 'gateway.yaml', line: 1, column: 1, path: '', message: 'is wrong' };
+
 /** A gateway whose configuration is read when the test says so, and takes effect when the test lets it. */
-function createScene(over: Partial<Config> = {}, present: readonly string[] = [], takeAtOnce = false) {
+function createScene(
+  over: Partial<Config> = {},
+  present: readonly string[] = [],
+  takeAtOnce = false,
+  faults = 0,
+) {
   const file = {
     warnings: ['mind this'],
     routes: [],
@@ -21,6 +29,7 @@ function createScene(over: Partial<Config> = {}, present: readonly string[] = []
   const reloader = new Reloader({
     load() {
       loads += 1;
+      if (faults > 0) throw new ConfigErrors(Array.from({ length: faults }, () => fault));
       return { config: file, handed: undefined } satisfies Loaded;
     },
     present: {
@@ -32,8 +41,9 @@ function createScene(over: Partial<Config> = {}, present: readonly string[] = []
     count: (outcome) => void told.push(outcome),
     logger: createLogger('info', {
       write(line) {
-        const { level, msg, plans } = JSON.parse(line) as { level: string; msg: string; plans?: string[] };
-        told.push(`${level} ${plans === undefined ? '' : `${plans.join()} `}${msg}`);
+        const { level, msg, plans, problems } = JSON.parse(line) as Record<'level' | 'msg', string> &
+          Partial<Record<'plans' | 'problems', string[]>>;
+        told.push(`${level} ${plans === undefined ? '' : `${plans.join()} `}${msg}`, ...(problems ?? []));
       },
     }),
   });
@@ -70,6 +80,15 @@ test('signals that come together ask for one reload', async (t) => {
   await until(() => loads() > 0);
   await apply();
   assert.ok(loads() < 10, `${loads()} reloads`);
+});
+
+test('a line of the log names a hundred mistakes of a file, and how many more there are', async () => {
+  const { reloader, told } = createScene({}, [], true, 103);
+  reloader.ask();
+  await until(() => told.includes('refused'));
+  assert.match(told[0] ?? '', /^error the reload is refused, .*: it is not valid$/);
+  const each = Array.from({ length: 100 }, () => 'gateway.yaml:1:1: is wrong');
+  assert.deepEqual(told.slice(1), [...each, '… and 3 more', 'refused']);
 });
 
 test('plans that a reload takes away are told of, once, since keys of the store may still have them', async () => {
