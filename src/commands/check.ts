@@ -69,16 +69,13 @@ function tokensText({ tokens }: Config['admin']): string {
 }
 
 function planFacts(config: Config): readonly string[][] {
-  const plans = [...config.plans.values()].map(
-    (plan) => `${plan.name} (${keysOf(config, plan.name)}): ${printLimits(plan)}`,
-  );
+  const keys = Map.groupBy(config.keys, ({ plan }) => plan);
+  const plans = [...config.plans.values()].map((plan) => {
+    const count = counted(keys.get(plan.name)?.length ?? 0, 'static key');
+    return `${plan.name} (${count}): ${printLimits(plan)}`;
+  });
   if (plans.length === 0) return [['plans', 'none']];
   return plans.map((text, index) => [index === 0 ? 'plans' : '', text]);
-}
-
-function keysOf(config: Config, plan: string): string {
-  const count = config.keys.filter((key) => key.plan === plan).length;
-  return counted(count, 'static key');
 }
 
 function versionText({ name, upstream, deprecatedAt, sunsetAt, afterSunset }: Version): string {
