@@ -52,6 +52,14 @@ class Splitter {
     // Of a record that is too long one byte too many is kept, which shows at its end.
     const room = keyBytesMax + 1 - this.#taken.length;
     this.#taken += piece.slice(0, room);
+    if (piece.length > room) this.#refuseLongHeading();
+  }
+
+  /** Of a device such as /dev/zero it has no end. */
+  #refuseLongHeading(): void {
+    if (this.#hasBegun) return;
+    this.#begin();
+    if (this.#form === 'csv') throw new BrokenFile(this.#first, tooLong);
   }
 
   /** Ends a line: the record that ends with it, if one does. */
@@ -104,6 +112,8 @@ class Splitter {
   }
 }
 
+const tooLong = `is longer than ${keyBytesMax} bytes`;
+
 /** Whether JSON that begins like this is no file of lines: a list never is, however it is printed. */
 function faultOfWhole(firstLine: string): string | undefined {
   if (firstLine.startsWith('['))
@@ -118,7 +128,7 @@ function latin1Of({ buffer, byteOffset, byteLength }: Uint8Array): string {
 }
 
 function decode(latin1: string, isFirst: boolean): { readonly text: string } | { readonly fault: string } {
-  if (latin1.length > keyBytesMax) return { fault: `is longer than ${keyBytesMax} bytes` };
+  if (latin1.length > keyBytesMax) return { fault: tooLong };
   const bytes = Buffer.from(latin1, 'latin1');
   if (!isUtf8(bytes)) return { fault: 'is not UTF-8' };
   const text = bytes.toString().replace(/\r$/, '');

@@ -153,6 +153,19 @@ test('a heading that cannot be read has no other line in its place', async () =>
   });
 });
 
+test('a heading that is too long is not read to its end, which that of a device never has', async () => {
+  let pieces = 0;
+  async function* zeros(): AsyncGenerator<Uint8Array> {
+    for (; pieces < 100; pieces += 1) yield new Uint8Array(64 * 1024);
+  }
+  const says = /^BrokenFile: line 1 is longer than 131072 bytes$/;
+  for (const form of [undefined, 'csv'] as const) {
+    pieces = 0;
+    await assert.rejects(Array.fromAsync(readImport(zeros(), form)), says);
+    assert.equal(pieces, 2);
+  }
+});
+
 test('JSON lines are read one by one', async () => {
   assert.deepEqual(await read('{"secret":"a,"}\n[1]\n{"secret":\n{"hash":"b"}\n'), [
     { number: 1, fields: { secret: 'a,' } },
