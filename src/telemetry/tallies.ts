@@ -38,13 +38,22 @@ export interface HistogramAbout {
   readonly buckets: readonly number[];
 }
 
+/** How many figures fell into each bucket alone, the unbounded one last, and then the sum of all figures. */
+type Series = readonly number[];
+
+/** What a histogram has counted, by label: a tenth of what prom-client writes out of it. */
+export interface HistogramCounts {
+  readonly name: string;
+  readonly series: ReadonlyMap<string, Series>;
+}
+
 /**
  * A histogram of prom-client that keeps its series itself: there each figure looks for its series again and finds its bucket by a
  * text, 2.6 % of the CPU of a name call for its two figures.
  */
 export class HistogramTally extends Histogram {
   readonly #about: HistogramAbout;
-  readonly #series = new Map<string, Series>();
+  readonly #series = new Map<string, Float64Array>();
 
   constructor(about: HistogramAbout, registry: Registry) {
     const { name, help, label, buckets } = about;
@@ -55,12 +64,32 @@ export class HistogramTally extends Histogram {
   /** The label comes from the configuration and the code only: it is kept for ever. */
   measure(label: string, value: number): void {
     const { buckets } = this.#about;
-    let series = this.#series.get(label);
-    if (series === undefined) this.#series.set(label, (series = new Series(buckets.length)));
+    const series = this.#seriesOf(label);
     let bucket = 0;
     while (value > (buckets[bucket] ?? Infinity)) bucket += 1;
-    series.counts[bucket] = (series.counts[bucket] as number) + 1;
-    series.sum += value;
+    series[bucket] = (series[bucket] as number) + 1;
+    series[buckets.length + 1] = (series[buckets.length + 1] as number) + value;
+  }
+
+  counts(): HistogramCounts {
+    const series = [...this.#series].map(([label, figures]) => [label, [...figures]] as const);
+    return { name: this.#about.name, series: new Map(series) };
+  }
+
+  /** Counts what another process has counted, if it is of this histogram. */
+  add({ name, series }: HistogramCounts): void {
+    if (name !== this.#about.name) return;
+    for (const [label, figures] of series) {
+      const own = this.#seriesOf(label);
+      for (const [at, figure] of figures.entries()) own[at] = (own[at] as number) + figure;
+    }
+  }
+
+  /** The same histogram, with what it has counted, on another page. */
+  copyTo(registry: Registry): HistogramTally {
+    const copy = new HistogramTally(this.#about, registry);
+    copy.add(this.counts());
+    return copy;
   }
 
   /** What prom-client (15.1.3) builds both of its pages from. Its types leave this out. */
@@ -70,13 +99,21 @@ export class HistogramTally extends Histogram {
     return Promise.resolve({ name, help, type: 'histogram', values, aggregator: 'sum' });
   }
 
-  #valuesOf(sharedLabels: Readonly<Record<string, string>>, { counts, sum }: Series): HistogramValue[] {
+  #seriesOf(label: string): Float64Array {
+    let series = this.#series.get(label);
+    if (series === undefined)
+      this.#series.set(label, (series = new Float64Array(this.#about.buckets.length + 2)));
+    return series;
+  }
+
+  #valuesOf(sharedLabels: Readonly<Record<string, string>>, series: Float64Array): HistogramValue[] {
     const { name, buckets } = this.#about;
     let count = 0;
     const values: HistogramValue[] = [...buckets, '+Inf'].map((le, bucket) => {
-      count += counts[bucket] as number;
+      count += series[bucket] as number;
       return { metricName: `${name}_bucket`, labels: { le }, sharedLabels, value: count };
     });
+    const sum = series.at(-1) as number;
     values.push({ metricName: `${name}_sum`, labels: {}, sharedLabels, value: sum });
     values.push({ metricName: `${name}_count`, labels: {}, sharedLabels, value: count });
     return values;
@@ -88,16 +125,6 @@ interface HistogramValue {
   readonly labels: { readonly le?: number | string };
   readonly sharedLabels: Readonly<Record<string, string>>;
   readonly value: number;
-}
-
-class Series {
-  /** How many fell into each bucket alone, the unbounded one last. */
-  readonly counts: Float64Array;
-  sum = 0;
-
-  constructor(buckets: number) {
-    this.counts = new Float64Array(buckets + 1);
-  }
 }
 
 type TakeCount = (labels: readonly string[], count: number) => void;

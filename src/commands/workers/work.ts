@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { takeOver } from '../../config/hand-over.ts';
 import { startGateway, type Gateway } from '../../gateway/gateway.ts';
 import { createLog, type Log } from '../../telemetry/log.ts';
-import { readCounts } from '../../telemetry/merged-metrics.ts';
+import { readAll, readCounts } from '../../telemetry/merged-metrics.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { explainStart } from '../explain-start.ts';
 import { settleHeap } from '../heap/settle-heap.ts';
@@ -108,7 +108,7 @@ function holdOrders(worker: Worker): (see: (order: Order) => void) => void {
 function seeToOrders(worker: Worker, gateway: Gateway, log: Log): (order: Order) => void {
   const { metrics, readiness } = gateway;
   const answers = {
-    metrics: () => metrics.registry.getMetricsAsJSON(),
+    metrics: () => readAll(metrics.registry),
     counts: () => readCounts(metrics.registry),
     readiness: () => readiness.check().then(sayIfStopping),
     reloaded: async () => true as const,
