@@ -20,7 +20,7 @@ export interface AccessLog {
   };
 }
 
-/** One line per request, made of an allow-list of fields. Header values other than the user agent are never looked at. */
+/** One line per request, made of an allow-list of fields. Of its headers only the user agent and the trace are looked at. */
 export function createAccessLog(logger: Logger, withhold: Withhold): AccessLog {
   const log = lineWriter(logger);
   const listen = pinoHttp({
@@ -66,6 +66,7 @@ export function accessLine(req: IncomingMessage, res: ServerResponse, withhold: 
   const agent = req.headers['user-agent'];
   return {
     requestId: visit.id,
+    traceId: traceIdOf(req),
     keyId: visit.keyId,
     plan: visit.plan,
     route: visit.route,
@@ -87,6 +88,12 @@ export function accessLine(req: IncomingMessage, res: ServerResponse, withhold: 
     userAgent: agent && withhold(agent).slice(0, 256),
     cause: visit.cause === undefined ? undefined : describeCause(visit.cause),
   };
+}
+
+/** Of the trace that the upstream continues, if it would (W3C Trace Context, 3.2.2): nothing else gets into a line. */
+function traceIdOf({ headers: { traceparent } }: IncomingMessage): string | undefined {
+  if (traceparent === undefined) return undefined;
+  return /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/.exec(String(traceparent))?.[1];
 }
 
 const levels = { client: 'info', upstream: 'warn', load: 'warn', gateway: 'error' } as const;

@@ -64,6 +64,8 @@ test('a request leaves one line with these fields and values, and no others', as
       ['apiKey', key],
       ['User-Agent', 'tester/1.0 "x"\t'],
       ['Cookie', 'hidden'],
+      ['Traceparent', '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'],
+      ['Tracestate', 'vendor=hidden'],
     ],
     'hello',
   );
@@ -72,6 +74,7 @@ test('a request leaves one line with these fields and values, and no others', as
   assert.deepEqual(rest, {
     level: 'info',
     requestId: answer.headers['x-request-id'],
+    traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
     keyId: 'demo',
     plan: 'free',
     route: 'anything',

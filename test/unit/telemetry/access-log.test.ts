@@ -28,6 +28,27 @@ test('a line has what there is of a request, and that it is owed, and no word of
   assert.deepEqual(fieldsOf(), [...always.slice(0, -1), 'owed', 'client', 'cause']);
 });
 
+const [trace, span] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7'];
+for (const [traceparent, traceId] of [
+  [undefined, undefined],
+  [`00-${trace}-${span}-01`, trace],
+  [`00-${trace}-${span}-00`, trace],
+  [`00-${'0'.repeat(32)}-${span}-01`, undefined],
+  [`00-${trace}-${'0'.repeat(16)}-01`, undefined],
+  [`00-${trace.toUpperCase()}-${span}-01`, undefined],
+  [`01-${trace}-${span}-01`, undefined],
+  [`00-${trace}-${span}-01-more`, undefined],
+  [`00-${trace}-${span}-01, 00-${trace}-${span}-01`, undefined],
+  [trace, undefined],
+] as const) {
+  test(`of the trace ${traceparent} a line names ${traceId}`, () => {
+    const visit = new Visit('id', { peer: '192.0.2.1', client: '192.0.2.1', trusted: false });
+    const req = { visit, method: 'GET', headers: { traceparent } } as unknown as IncomingMessage;
+    const line = accessLine(req, { statusCode: 200 } as ServerResponse, String);
+    assert.equal((line as { traceId?: string }).traceId, traceId);
+  });
+}
+
 const ends: readonly (readonly [Partial<Visit>, string])[] = [
   [{}, 'info answered'],
   [{ cut: 'client' }, 'info cut short'],
