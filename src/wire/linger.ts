@@ -5,15 +5,15 @@ import { afterReading } from '../waiting/when-all-is-read.ts';
 import { bodyBroken, brokenBy } from './broken-body.ts';
 
 /**
- * How much of what a client still sends is read and thrown away, so that it gets to read its answer. Python's http.client reads
- * none before it has sent everything. nginx reads for 30 s, however much that is.
+ * How much of what a client still sends is read and thrown away, so that it gets to read its answer. wget, Perl, Java and Python's
+ * http.client look for none before they have sent everything. nginx reads for 30 s, however much that is.
  */
-const bytesMax = 64 * 1024 * 1024;
+const bytesMax = 128 * 1024 * 1024;
 /** For how long, and how long it may be silent. An upload of 12 MB over 7 Mbit/s arrives in 15 s. */
 const totalMs = 15_000;
 const silenceMs = 3000;
 /** A chunk counts as at least this much, because small ones cost more than their bytes. */
-const chunkCost = 4096;
+const chunkCost = 8192;
 
 /**
  * Closing on a client that is still sending makes its kernel throw the answer away unread (a reset). So what still comes is

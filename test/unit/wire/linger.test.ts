@@ -66,14 +66,14 @@ test('a client was not silent if the process was held up, and had yet to read wh
   assert.ok(isOver());
 });
 
-test('a client is read to its end, or for 64 MB, where small pieces count as more', async (t) => {
+test('a client is read to its end, or for 128 MB, where small pieces count as more', async (t) => {
   const ended = lingerOn(t);
   ended.client.end();
   await turn();
   assert.ok(ended.isOver());
 
   const large = lingerOn(t);
-  for (let megabyte = 0; megabyte < 64; megabyte += 1) await send(large.client, Buffer.alloc(1_048_576));
+  for (let megabyte = 0; megabyte < 128; megabyte += 1) await send(large.client, Buffer.alloc(1_048_576));
   assert.equal(large.isOver(), false);
   await send(large.client, Buffer.alloc(1));
   assert.ok(large.isOver());
