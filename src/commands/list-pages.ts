@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { printable } from '../content/printable.ts';
 import type { Page } from '../keys/key-pages.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { Terminal } from './terminal.ts';
@@ -41,7 +42,8 @@ export async function listPages<T>(
     left -= items.length;
     await write(stdout, pageText(items));
     some ||= items.length > 0;
-    for (const id of unreadable) stderr.write(`gatehouse: ${noun} ${id} cannot be read in the store\n`);
+    for (const id of unreadable)
+      stderr.write(`gatehouse: ${noun} ${printable(id)} cannot be read in the store\n`);
     if (unreadable.length > 0) code = exitCodes.unreadable;
     if (next === null) {
       if (!some && code === exitCodes.ok && options.json !== true && options.quiet !== true)

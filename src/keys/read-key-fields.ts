@@ -6,6 +6,7 @@ import { quotaNameFault } from '../config/quota-names.ts';
 import { pathFault } from '../config/route-path.ts';
 import { suggest } from '../config/wording.ts';
 import { isObject } from '../content/is-object.ts';
+import { isPrintable } from '../content/printable.ts';
 import type { OwnQuota } from '../stores/key-store.ts';
 import { emptyFields, type KeyFields, type WrittenFields } from './key-fields.ts';
 import { holdsSecret } from './key-format.ts';
@@ -98,14 +99,12 @@ const readers: { readonly [Field in keyof KeyFields]: Reader<KeyFields[Field]> }
   enabled: (value, say) => (typeof value === 'boolean' ? value : say('is neither true nor false')),
 };
 
-/** Control and formatting characters would play tricks on the terminals and logs that show them. */
-const printable = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]*$/u;
 const labelName = new RegExp(labelPattern);
 const quotaFields = ['name', 'limit', 'per', 'timezone'];
 
 function readLine(value: unknown, say: Say): string | undefined {
   if (typeof value !== 'string') return say('is not text');
-  if (!printable.test(value)) return say('holds characters that cannot be seen');
+  if (!isPrintable(value)) return say('holds characters that cannot be seen');
   if (isLongerThan(value, lineLengthMax)) return say(`is longer than ${lineLengthMax} characters`);
   return holdsSecret(value) ? say(secretFault) : value.trim();
 }
@@ -159,7 +158,7 @@ function readLabels(
       mayName && isHarmless(name) ? say(message, `.${name}`) : say(`has a value that ${message}`);
     if (!labelName.test(name)) say('has a name that is not made of letters, digits, ".", "_", "/" and "-"');
     else if (holdsSecret(name)) say(`has a name that ${secretFault}`);
-    else if (typeof text !== 'string' || !printable.test(text) || isLongerThan(text, lineLengthMax)) {
+    else if (typeof text !== 'string' || !isPrintable(text) || isLongerThan(text, lineLengthMax)) {
       tell(`is not text of up to ${lineLengthMax} characters`);
     } else if (holdsSecret(text)) tell(secretFault);
     else texts.push([name, text]);

@@ -1,5 +1,6 @@
 import { filled, none } from '../collections/filled.ts';
 import { isObject } from '../content/is-object.ts';
+import { isPrintable } from '../content/printable.ts';
 import type {
   AuditEntry,
   AuditNote,
@@ -36,7 +37,7 @@ export function encodeKeyRecord(record: KeyRecord): string {
 /** Reads a key back. A store may hold what somebody else wrote, so nothing is taken on trust. */
 export function decodeKeyRecord(id: string, version: number, text: string): KeyRecord {
   return read({ kind: 'key', id, text }, (fields) => ({
-    id,
+    id: words(id),
     version: whole(version),
     name: words(fields['name'] ?? ''),
     owner: words(fields['owner'] ?? ''),
@@ -108,7 +109,7 @@ export function listed<T>(id: string, decode: () => T): Listed<T> {
 
 function decodeChange([name, change]: [string, unknown]): [string, AuditEntry['changes'][string]] {
   const [before, after] = list(change, (value) => value);
-  return [name, [before, after]];
+  return [words(name), [before, after]];
 }
 
 function decodeSecret(value: unknown): KeySecret {
@@ -167,11 +168,14 @@ const noLabels: KeyRecord['labels'] = Object.freeze({});
 
 function labelsIn(value: unknown): KeyRecord['labels'] {
   if (value === undefined) return noLabels;
-  return Object.fromEntries(Object.entries(mapping(value)).map(([name, label]) => [name, words(label)]));
+  return Object.fromEntries(
+    Object.entries(mapping(value)).map(([name, label]) => [words(name), words(label)]),
+  );
 }
 
+/** All of them are shown as they are, in lists and in headers: what others wrote must play no tricks there. */
 function words(value: unknown): string {
-  if (typeof value !== 'string') throw malformed();
+  if (typeof value !== 'string' || !isPrintable(value)) throw malformed();
   return value;
 }
 

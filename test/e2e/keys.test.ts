@@ -263,6 +263,9 @@ test('lists name what cannot be read, and have all the rest', async () => {
   const at = loadConfig(gateway.configFile, {}).store;
   await spoilKey(at, 'b', { how: 'gone', redis });
   await spoilKey(at, 'c', { how: 'damaged', redis });
+  const foreign = 'e\u001B[2J\n\u009B2J'; // clears the screen
+  assert.ok(at.kind === 'redis');
+  await redis.say('ZADD', `${at.prefix}{keys}:ids`, '0', foreign);
 
   const answer = await fetch(`${gateway.adminUrl}/v1/keys`, {
     headers: { authorization: `Bearer ${adminToken}` },
@@ -272,7 +275,7 @@ test('lists name what cannot be read, and have all the rest', async () => {
     page.keys.map(({ id }) => id),
     ['a', 'd'],
   );
-  assert.deepEqual([page.unreadable, page.next], [['b', 'c'], null]);
+  assert.deepEqual([page.unreadable, page.next], [['b', 'c', foreign], null]);
   const damaged = await fetch(`${gateway.adminUrl}/v1/keys/c`, {
     headers: { authorization: `Bearer ${adminToken}` },
   });
@@ -291,13 +294,15 @@ test('lists name what cannot be read, and have all the rest', async () => {
   assert.match(exported.stdout, /^\{"id":"a".*\n\{"id":"d".*\n$/);
   assert.equal(
     keys.stderr,
-    ['b', 'c'].map((id) => `gatehouse: key ${id} cannot be read in the store\n`).join(''),
+    ['b', 'c', 'e\uFFFD[2J\uFFFD\uFFFD2J']
+      .map((id) => `gatehouse: key ${id} cannot be read in the store\n`)
+      .join(''),
   );
   assert.equal(usage.code, 65);
   assert.match(usage.stdout, /^\{"key":"demo".*\n\{"key":"a".*\n\{"key":"d".*\n$/);
   assert.match(
     usage.stderr,
-    /^gatehouse: the usage of key b cannot .*\ngatehouse: the usage of key c cannot .*\n$/,
+    /^gatehouse: the usage of key b cannot .*\ngatehouse: the usage of key c cannot .*\n.* key e\uFFFD\[2J\uFFFD\uFFFD2J cannot .*\n$/,
   );
 });
 

@@ -30,7 +30,7 @@ function keyRules(address: StoreKind['address']): void {
       keys,
       aKey({
         id: 'A.b-c_1',
-        name: 'Käthe "k"\n',
+        name: 'Käthe "k" \\ 名',
         owner: 'acme',
         quotas: [{ name: 'monthly', limit: 5, per: 'month', timezone: 'UTC' }],
         scopes: ['names', '/v1/*'],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodeKeyRecord, encodeKeyRecord } from '../../../src/stores/key-record.ts';
+import { decodeAuditEntry, decodeKeyRecord, encodeKeyRecord } from '../../../src/stores/key-record.ts';
 import { Unreadable } from '../../../src/stores/ledger.ts';
 import { aKey, aSecret } from '../../helpers/a-key.ts';
 
@@ -45,6 +45,12 @@ const spoilt: readonly (readonly [string, unknown])[] = [
   ['secrets', [{ ...secret, digest: 7 }]],
   ['secrets', [{ ...secret, expiresAt: 9e15 }]],
   ['secrets', [null]],
+  ['name', '\u001B[2J'],
+  ['owner', 'acme\nroot'],
+  ['plan', '\u009B31m'],
+  ['labels', { team: '\u202Ex' }],
+  ['labels', { '\u0007': 'x' }],
+  ['quotas', [{ name: 'q\r\nX-Admin: 1', limit: 9 }]],
 ];
 for (const [field, value] of spoilt) {
   test(`a key with ${field} ${JSON.stringify(value)} is not read as anything`, () => {
@@ -53,3 +59,23 @@ for (const [field, value] of spoilt) {
     assert.throws(() => decodeKeyRecord('ada', 1, other), Unreadable);
   });
 }
+
+test('no key has an id that a header or a terminal would obey', () => {
+  const text = encodeKeyRecord(aKey({ secrets: [secret] }));
+  assert.throws(() => decodeKeyRecord('ada\r\nX-Admin: 1', 1, text), Unreadable);
+});
+
+test('an entry of the audit log with words that a terminal would obey is not read', () => {
+  const head = { id: '1-0', at: 0, keys: 1 };
+  const note = { actor: 'cli:ada', action: 'update', keyId: 'ada', changes: { plan: ['free', 'paid'] } };
+  assert.equal(decodeAuditEntry(head, JSON.stringify(note)).actor, 'cli:ada');
+  const others = [
+    { actor: 'cli:ada\ncli:root' },
+    { action: '\u001B[2J' },
+    { keyId: '\u009B2J' },
+    { changes: { '\u001B[2J': ['free', 'paid'] } },
+  ];
+  for (const other of others) {
+    assert.throws(() => decodeAuditEntry(head, JSON.stringify({ ...note, ...other })), Unreadable);
+  }
+});
