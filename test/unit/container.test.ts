@@ -211,3 +211,11 @@ test('systemd waits for the drain, reloads Node itself and does not start again 
   assert.equal(settings.get('RestartPreventExitStatus'), never);
   assert.equal(settings.get('Restart'), 'always');
 });
+
+test('no core dump is left under Compose and systemd, as it would hold every secret', () => {
+  const { services } = parse(read('deploy/compose.yaml')) as {
+    services: Record<string, { ulimits?: unknown }>;
+  };
+  assert.deepEqual(services['gateway']?.ulimits, { core: 0 });
+  assert.match(read('deploy/gatehouse.service'), /^LimitCORE=0$/m);
+});
