@@ -91,10 +91,11 @@ function plainOpener(target: URL): Opener {
 /**
  * What TLS is told in both lanes. The name to verify is the target's own, and an empty one for an address: Node's agent would take
  * it from the Host header, which with `preserveHost` is the client's to choose. Every guarantee about framing is made and tested
- * for HTTP/1.1, so no other protocol is offered.
+ * for HTTP/1.1, so no other protocol is offered. NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would have nothing verified.
  */
 export function tlsOptionsOf(target: URL, trust: Trust): ConnectionOptions {
-  return { servername: serverNameOf(addressOf(target).host) ?? '', ALPNProtocols: ['http/1.1'], ...trust };
+  const servername = serverNameOf(addressOf(target).host) ?? '';
+  return { servername, ALPNProtocols: ['http/1.1'], rejectUnauthorized: true, ...trust };
 }
 
 function secureOpener(target: URL, trust: Trust): Opener {

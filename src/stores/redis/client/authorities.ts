@@ -9,20 +9,23 @@ export interface Trust {
   readonly ca?: string;
   /** The name to ask a server for, which may have certificates for several. */
   readonly servername?: string;
+  /** NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would have nothing verified, if this were not said. */
+  readonly rejectUnauthorized?: boolean;
 }
 
 /** What connections to these servers trust. */
 export function trustFor({ servers, tls }: RedisAddress): Trust {
   // Where other servers are is learnt from sentinels and nodes, mostly as addresses.
   const name = servers.kind === 'single' ? serverNameOf(servers.address.host) : undefined;
-  return Object.assign(followAuthorities(tls?.caFile), name === undefined ? {} : { servername: name });
+  const named = name === undefined ? {} : { servername: name };
+  return Object.assign(followAuthorities(tls?.caFile), named, { rejectUnauthorized: true });
 }
 
 /**
  * The authorities in a file, read whenever a connection is made: a new one is trusted without a restart. While the file cannot be
  * used, the last ones read from it are. Throws when it cannot be used at the start.
  */
-function followAuthorities(file: string | undefined): Trust {
+function followAuthorities(file: string | undefined): Pick<Trust, 'ca'> {
   if (file === undefined) return {};
   let last = readAtStart(file);
   return {
