@@ -11,6 +11,9 @@ const compileCache = fileURLToPath(new URL('../node_modules/.cache/gatehouse', i
 // By default this signal opens the inspector, and with it everything in memory, to whoever may send signals.
 process.on('SIGUSR1', () => undefined);
 
+// It has libraries print what they do, and ioredis prints the password of the store.
+delete process.env['DEBUG'];
+
 // Up to here no file may import by name what an old Node lacks: it would not link, and nobody would be told why.
 if (isOlder(process.versions.node, nodeVersionMin)) {
   process.stderr.write(

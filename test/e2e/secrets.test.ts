@@ -7,6 +7,7 @@ import { until } from '../helpers/poll.ts';
 import { searchMemory } from '../helpers/process-memory.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
+import { startRedisServer } from '../helpers/redis-server.ts';
 import { startGateway, type LogLine } from '../helpers/start-gateway.ts';
 
 const key = 'sk-live-3f9d1c7be2a84650';
@@ -143,6 +144,16 @@ test('line breaks, quotes and terminal controls of a client cannot forge a line'
     false,
   );
   assert.doesNotMatch(gateway.logText(), /[\x80-\x9f]/);
+});
+
+test('the password of a store shows up in no log, even where DEBUG asks libraries what they do', async (t) => {
+  const password = 'store-password-71c0a5e94d';
+  const redis = await startRedisServer(t, { args: ['--requirepass', password] });
+  const store = `redis://:${password}@127.0.0.1:${redis.port}`;
+  const asked = await startGateway(t, { store, workers: 2 }, { env: { DEBUG: '*' } });
+  await asked.stop();
+  assert.ok(asked.logs().some(({ msg }) => msg === 'stopped'));
+  assert.ok(!asked.logText().includes(password));
 });
 
 test('a key in whatever place of the command line shows up in no complaint about it', async () => {
