@@ -4,7 +4,8 @@ ARG NODE_IMAGE=node:26.10-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci
+# No package needs a script of its own, so none runs.
+RUN npm ci --ignore-scripts
 COPY . .
 RUN npm run build && chmod +x dist/main.js
 
@@ -12,7 +13,7 @@ RUN npm run build && chmod +x dist/main.js
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev --omit=optional
+RUN npm ci --ignore-scripts --omit=dev --omit=optional
 
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production

@@ -34,7 +34,14 @@ test('the image holds production dependencies and the compiled gateway, and noth
   ]);
   const dependencies = stages.find((stage) => / AS dependencies$/m.test(stage)) ?? '';
   const installs = [...dependencies.matchAll(/^RUN (.*)$/gm)].map(([, command]) => command);
-  assert.deepEqual(installs, ['npm ci --omit=dev --omit=optional']);
+  assert.deepEqual(installs, ['npm ci --ignore-scripts --omit=dev --omit=optional']);
+});
+
+test('no script of a package runs while the image is built, and none has to', () => {
+  const installs = [...dockerfile.matchAll(/npm ci.*$/gm)].map(([command]) => command);
+  assert.equal(installs.length, 2);
+  for (const command of installs) assert.match(command, / --ignore-scripts\b/);
+  assert.doesNotMatch(read('package-lock.json'), /"hasInstallScript"/);
 });
 
 test('the image runs as the user node, which owns the folder of the store', () => {
