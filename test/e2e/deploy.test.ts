@@ -21,7 +21,9 @@ test('the configuration in the Kubernetes example is one that the gateway takes'
   );
   const config = documents.find(({ kind }) => kind === 'ConfigMap')?.data?.['gateway.yaml'] ?? '';
   // What the command in the example makes the Secret of.
-  const names = [...manifest.matchAll(/^#.*--from-literal=(\w+)=\$\(openssl rand -hex 16\)/gm)];
+  const [makeSecret = ''] =
+    /^#.*printf .*\|\n#.*kubectl create secret .* --from-env-file=\/dev\/stdin$/m.exec(manifest) ?? [];
+  const names = [...makeSecret.matchAll(/"(\w+)=\$\(openssl rand -hex 16\)"/g)];
   const secrets = Object.fromEntries(names.map(([, name = ''], at) => [name, `${at}`.repeat(32)]));
   assert.equal(names.length, 2);
   const file = join(tempFolder(t), 'gateway.yaml');
