@@ -131,6 +131,17 @@ test('in Kubernetes no secret stands in the file', () => {
   );
 });
 
+test('in Kubernetes others in the cluster reach the port of the Service alone', () => {
+  const service = manifests.find(({ kind }) => kind === 'Service')?.['spec'];
+  const policy = manifests.find(({ kind }) => kind === 'NetworkPolicy')?.['spec'];
+  const { selector, ports } = service as { selector: unknown; ports: { targetPort: string }[] };
+  assert.deepEqual(policy, {
+    podSelector: { matchLabels: selector },
+    policyTypes: ['Ingress'],
+    ingress: [{ ports: ports.map(({ targetPort }) => ({ port: targetPort })) }],
+  });
+});
+
 test('in Kubernetes uploads have the room that the configuration gives them', () => {
   const { data } = manifests.find(({ kind }) => kind === 'ConfigMap') as { data: Record<string, string> };
   const { spool } = parse(data['gateway.yaml'] ?? '') as { spool: { disk: string } };
