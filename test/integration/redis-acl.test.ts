@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
+import { Redis } from 'ioredis';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import type { Store } from '../../src/stores/store.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
@@ -49,6 +50,40 @@ test('the user that docs/stores.md advises is permitted all that a store does', 
   const listeners = () => redis.say('PUBSUB', 'NUMSUB', 'gatehouse:key-changes');
   await until(async () => (await listeners()).endsWith(':1\r\n'));
   assert.equal(await redis.say('ACL', 'LOG'), '*0\r\n', 'nothing was denied');
+});
+
+test('the user that docs/stores.md advises can do nothing to what else a Redis holds, nor learn its names', async (t) => {
+  const { redis } = await openAsUser(t);
+  await redis.say('SET', 'other', '1');
+  const user = new Redis(redis.port, '127.0.0.1', { username: 'gatehouse', password: 'password' });
+  t.after(() => user.disconnect());
+  for (const words of [
+    ['FLUSHALL'],
+    ['FLUSHDB'],
+    ['SWAPDB', '0', '1'],
+    ['MIGRATE', '127.0.0.1', '1', 'gatehouse:x', '0', '1'],
+    ['GET', 'other'],
+    ['DEL', 'other'],
+    ['EVAL', "return redis.call('FLUSHALL')", '0'],
+    ['EVAL', "return redis.call('DEL', 'other')", '0'],
+    ['KEYS', '*'],
+    ['SCAN', '0'],
+    ['RANDOMKEY'],
+    ['SCRIPT', 'FLUSH'],
+    ['CLIENT', 'KILL', 'TYPE', 'normal'],
+    ['CLIENT', 'PAUSE', '1'],
+    ['CONFIG', 'GET', '*'],
+    ['PUBLISH', 'other', 'x'],
+    ['SHUTDOWN'],
+  ]) {
+    const [command = '', ...rest] = words;
+    await assert.rejects(
+      user.call(command, ...rest),
+      /NOPERM|permissions|can't (?:run|access)/,
+      words.join(' '),
+    );
+  }
+  assert.equal(await redis.say('GET', 'other'), '$1\r\n1\r\n');
 });
 
 const noCommand = /does not permit our user (?:a|the) command/;
