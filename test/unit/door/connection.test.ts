@@ -84,7 +84,7 @@ test('a connection is given up as silent once nothing is at work on it, and not 
   await client.receivedUntilClose();
 });
 
-test('a connection has been silent since its last answer, and not since it was opened', async (t) => {
+test('a connection has been idle since its last answer, and not since it was opened', async (t) => {
   const { connection, ask } = await openConnection(t);
   const limits = { headerTimeoutMs: 1000, keepAliveMs: 1000 } as Limits;
   const answer = await ask();
@@ -94,6 +94,7 @@ test('a connection has been silent since its last answer, and not since it was o
   await until(() => connection.inFlight === 0);
   connection.judgeSilence(late, limits);
   assert.ok(!connection.isEnding);
+  assert.deepEqual([connection.isIdleSince(late - 1), connection.isIdleSince(late)], [false, true]);
 });
 
 test('the end of a connection is settled by the last answer under way, and when it has been ended', async (t) => {
