@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { request, Agent, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
@@ -24,6 +25,8 @@ const over = {
 const ahead = 'the answer ahead of it ends the connection';
 const get = (path: string): Buffer => requestBytes(`GET ${path}`, [['apiKey', demoKey]]);
 const readyz = async (adminUrl: string): Promise<number> => (await fetch(`${adminUrl}/readyz`)).status;
+const reasonsOf = async (adminUrl: string): Promise<readonly string[]> =>
+  ((await (await fetch(`${adminUrl}/readyz`)).json()) as { reasons: readonly string[] }).reasons;
 
 test('a SIGTERM during the start is heard', async (t) => {
   const folder = tempFolder(t);
@@ -209,7 +212,7 @@ for (const { workers, first, second, code } of [
     waiting.write(get('/v1/held'));
     await until(() => held.length === 1);
     gateway.child.kill(first);
-    await until(async () => (await readyz(gateway.adminUrl)) === 503);
+    await until(async () => (await reasonsOf(gateway.adminUrl)).join() === 'the gateway is stopping');
     for (const raw of [kept, await openRaw(t, gateway.port)]) await askUntilEnded(raw);
     held[0]?.end('late');
     const [late] = await waiting.responses(1);
@@ -276,6 +279,11 @@ for (const workers of [1, 2]) {
     assert.equal((await change.responses(1)).at(-1)?.status, 503);
     assert.deepEqual(await gateway.exited, { code: 0, signal: null });
     assert.equal(gateway.logs().at(-1)?.['msg'], 'stopped');
+    // The last to close a store of SQLite leaves all of it in one file.
+    assert.deepEqual(
+      readdirSync(gateway.folder).filter((name) => name.startsWith('gatehouse.db')),
+      ['gatehouse.db'],
+    );
   });
 }
 
