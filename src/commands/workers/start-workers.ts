@@ -52,14 +52,10 @@ export async function startWorkers(
     readiness,
     metrics: metricsOf(crew, metrics),
   });
-  const rounds = setInterval(() => {
+  setInterval(() => {
     crew.beginRound();
     void collect(crew, 'counts', metrics);
-  }, roundMs);
-  async function close(): Promise<void> {
-    clearInterval(rounds);
-    await admin.close();
-  }
+  }, roundMs).unref();
   try {
     const { claim, listen } = await openPort(crew, config.listen, { config: handed, logForm: log.form });
     return {
@@ -77,11 +73,11 @@ export async function startWorkers(
         claim.release();
         await crew.drain(drainPatienceMs(config));
         await changes;
-        await close();
+        await admin.close();
       },
     };
   } catch (error) {
-    await close();
+    await admin.close();
     throw error;
   }
 }
