@@ -42,11 +42,14 @@ for (const [says, client] of [
   ['::ffff:203.0.113.9', '203.0.113.9'],
   ['0:0:0:0:0:FFFF:cb00:7109', '203.0.113.9'],
   ['2001:DB8::1', '2001:DB8::1'],
+  // No IPv4 address, though it begins as those do.
+  ['::ffff:1:2:3', '::ffff:1:2:3'],
   // What makes no sense ends the way: what stands to its left was not said by anybody who is trusted.
   ['203.0.113.9, nonsense', '10.0.0.1'],
   ['203.0.113.9, nonsense, 10.9.9.9', '10.9.9.9'],
   ['203.0.113.9, fe80::1%eth0', '10.0.0.1'],
   ['203.0.113.9, 10.0.0.256', '10.0.0.1'],
+  ['203.0.113.9, ::ffff:1.2.3.4.5', '10.0.0.1'],
 ] as const) {
   test(`of a proxy that says ${says} the client is ${client}`, () => {
     assert.deepEqual(originOf('10.0.0.1', says, proxies), { peer: '10.0.0.1', client, trusted: true });
