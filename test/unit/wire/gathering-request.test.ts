@@ -25,6 +25,12 @@ test('small pieces that wait are read as one', async () => {
   assert.deepEqual(await readOn(req), ['first', 'second']);
 });
 
+test('what waits is read though nothing more comes', () => {
+  const req = new GatheringRequest(new Socket());
+  for (const piece of ['first', 'second']) req.push(Buffer.from(piece));
+  assert.deepEqual([String(req.read()), String(req.read())], ['first', 'second']);
+});
+
 test('large ones are read as they came, and in their place', async () => {
   const req = new GatheringRequest(new Socket());
   const large = 'x'.repeat(1024);
