@@ -196,7 +196,7 @@ export class Connection {
     const sent = bytesWritten - writableLength;
     if (writableLength === 0 || sent - this.#sentBytes >= progressBytes) {
       this.#sentBytes = sent;
-      this.#waitingSince = writableLength === 0 ? undefined : now;
+      this.#waitingSince = undefined;
       return;
     }
     this.#waitingSince ??= now;
