@@ -57,7 +57,6 @@ function makeProxy(): ProxyServer {
   const made = loadHttpProxy().createProxyServer({
     selfHandleResponse: true,
     toProxy: true,
-    prependPath: false,
   });
   removeLengthPass(made);
   return made;
