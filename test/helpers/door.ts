@@ -7,7 +7,7 @@ import {
   type RecordedRequest,
   type RecordingUpstream,
 } from './recording-upstream.ts';
-import { demoKey, startGateway, type Gateway, type Yaml } from './start-gateway.ts';
+import { demoKey, startGateway, type Gateway, type GatewayOptions, type Yaml } from './start-gateway.ts';
 
 /** A gateway before a recording upstream, and the questions every test of its door asks. */
 export interface Door {
@@ -25,9 +25,13 @@ export interface Door {
 const alivePath = '/v1/alive';
 
 /** Starts both; the configuration is laid over the base configuration. */
-export async function openDoor(t: Scene, config: Yaml): Promise<Door> {
+export async function openDoor(
+  t: Scene,
+  config: Yaml,
+  options: Omit<GatewayOptions, 'upstream'> = {},
+): Promise<Door> {
   const upstream = await startRecordingUpstream(t);
-  const gateway = await startGateway(t, config, { upstream: upstream.url });
+  const gateway = await startGateway(t, config, { ...options, upstream: upstream.url });
   let seen = 0;
   const door: Door = {
     gateway,
