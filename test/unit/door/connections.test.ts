@@ -121,3 +121,23 @@ test('answers that are not out bound what may be asked ahead on all connections 
   await ask(2);
   await until(() => answers.length === 2);
 });
+
+test('a drain ends a connection only after a while of its own, however long that has been idle', async (t) => {
+  const connections = new Connections({ connections: 1 } as Limits);
+  const server = createServer();
+  server.on('connection', (socket) => connections.opened(socket));
+  await openRaw(t, await listen(t, server));
+  await until(() => connections.count === 1);
+  const begun = performance.now() + 60_000;
+  const now = t.mock.method(performance, 'now', () => begun).mock;
+  connections.drain();
+  const closeIdleConnections = t.mock.fn();
+  for (const [afterMs, times] of [
+    [249, 0],
+    [250, 1],
+  ] as const) {
+    now.mockImplementation(() => begun + afterMs);
+    connections.endIdle({ closeIdleConnections }, 250);
+    assert.equal(closeIdleConnections.mock.callCount(), times);
+  }
+});
