@@ -34,8 +34,8 @@ export function openRequest({ method, path, headers, target, agent, onError }: O
   message.headers = toObject(headers);
   const takeover = new Takeover();
   const { protocol, port } = target;
-  const { host: hostname } = addressOf(target);
-  const options = { target: { protocol, hostname, host: hostname, port }, agent, buffer: takeover };
+  const { host } = addressOf(target);
+  const options = { target: { protocol, host, port }, agent, buffer: takeover };
   proxy.web(message, new http.ServerResponse(message), options, onError);
   const outgoing = takeover.outgoing;
   if (outgoing === undefined) throw new Error('http-proxy opened no request');
