@@ -144,8 +144,11 @@ for (const [name, wire, message] of nonsense) {
   test(`an answer with ${name} is refused, in whatever pieces it comes`, () => {
     const refusal = { name: 'NonsenseAnswer', message };
     assert.throws(() => readText(wire), refusal);
-    const single = Array.from(wire, (byte) => Buffer.from(byte, 'latin1'));
-    assert.throws(() => read('GET', single), { name: 'NonsenseAnswer' });
+    const middle = wire.length >> 1;
+    for (const pieces of [Array.from(wire), [wire.slice(0, middle), wire.slice(middle)]]) {
+      const bytes = pieces.map((piece) => Buffer.from(piece, 'latin1'));
+      assert.throws(() => read('GET', bytes), { name: 'NonsenseAnswer' });
+    }
   });
 }
 
