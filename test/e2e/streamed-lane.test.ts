@@ -18,6 +18,11 @@ import { demoKey, startGateway } from '../helpers/start-gateway.ts';
 const scene = { after };
 const recording = await startRecordingUpstream(scene);
 const raw = await startRawUpstream(scene);
+/** Asked once in either lane, before anything else is. */
+const lonely = await startRawUpstream(
+  scene,
+  (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'),
+);
 const curt = await listen(
   scene,
   createServer(answersAtOnce('Content-Length: 3\r\nConnection: close\r\n\r\nbig')),
@@ -39,6 +44,7 @@ const gateway = await startGateway(
   {
     upstreams: {
       raw: { targets: [raw.url], timeouts: patient },
+      lonely: { targets: [lonely.url], timeouts: patient },
       hasty: { targets: [raw.url], timeouts: hasty },
       limited: { targets: [raw.url], timeouts: limited },
       responding: { targets: [raw.url], timeouts: { ...limited, idle: '10s' } },
@@ -51,6 +57,7 @@ const gateway = await startGateway(
     routes: [
       { path: '/v1/in/*', methods, body },
       { path: '/v1/raw', methods, body, upstream: 'raw' },
+      { path: '/v1/lonely', methods, body, upstream: 'lonely' },
       { path: '/v1/hasty', methods, body, upstream: 'hasty' },
       { path: '/v1/limited', methods, body, upstream: 'limited' },
       { path: '/v1/responding', methods, body, upstream: 'responding' },
@@ -68,6 +75,14 @@ const gateway = await startGateway(
 const large = Buffer.alloc(100_000, 'x');
 const contentType = 'application/octet-stream';
 const upload: Upload = { path: '/v1/in/x', body: large, contentType };
+
+test('either lane keeps its connection for what comes next', async (t) => {
+  for (const bytes of [large, Buffer.from('small')]) {
+    const answer = await answerTo(t, gateway.port, { ...upload, path: '/v1/lonely', body: bytes });
+    assert.equal(answer.status, 200);
+  }
+  assert.equal(lonely.sockets.size, 2);
+});
 
 for (const method of ['DELETE', 'OPTIONS', 'POST', 'GET']) {
   for (const framing of ['chunked', 'declared'] as const) {
@@ -601,6 +616,10 @@ test('a target that cannot be reached costs nothing of the body, so another may 
       assert.ok(recording.requests.at(-1)?.body.equals(large));
     }
   }
+});
+
+test('a connection for which nothing has come by then is not kept', async () => {
+  await until(() => lonely.sockets.size === 0);
 });
 
 test('after all of it nothing is in flight and nothing was complained of', async () => {
