@@ -279,6 +279,19 @@ for (const { name, answer, status } of nonsense) {
   });
 }
 
+test('an answer to an upgrade passes whole, however large', async (t) => {
+  const length = 4 * 1024 * 1024;
+  upstream.script = (socket) => {
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n`);
+    socket.write(Buffer.alloc(length));
+  };
+  t.after(() => (upstream.script = () => undefined));
+  const raw = await openRaw(t, gateway.port);
+  raw.write(handshakeWith());
+  const [response] = await raw.responses(1);
+  assert.deepEqual([response?.status, response?.body.length], [200, length]);
+});
+
 test('the log tells an answer to an upgrade that breaks off from none', async (t) => {
   upstream.script = (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart');
   t.after(() => (upstream.script = () => undefined));
