@@ -67,6 +67,11 @@ const whole: readonly [name: string, wire: string, body: string, method?: string
   ],
   ['trailers', `${chunked}2\r\nok\r\n0\r\nX-Sum: 1\r\nX-Other:\r\n\r\n`, 'ok'],
   ['line ends in a chunk', `${chunked}4\r\n\r\n\r\n\r\n0\r\n\r\n`, '\r\n\r\n'],
+  [
+    'names as long as those that frame',
+    `${head}X-Content-Lang: no\r\nX-Transfer-Coding: gzip\r\nContent-Length: 2\r\n\r\nok`,
+    'ok',
+  ],
   ['HEAD with a length', `${head}Content-Length: 2\r\n\r\n`, '', 'HEAD'],
   ['HEAD with chunks', chunked, '', 'HEAD'],
   ['304 with a length', 'HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n', ''],
@@ -185,6 +190,7 @@ test('how long a connection is kept is what the upstream says, and nothing where
   assert.equal(keptMs('Connection: closed\r\n'), undefined);
   assert.equal(keptMs('Keep-Alive: timeout=9\r\n'), 9000);
   assert.equal(keptMs('Keep-Alive: max=4, timeout=9\r\n'), 9000);
+  assert.equal(keptMs('X-Keep-Not: timeout=9\r\n'), undefined);
   assert.equal(keptMs('Keep-Alive: timeout=0\r\n'), 0);
   assert.equal(keptMs('Keep-Alive: timeout=-1\r\n'), undefined);
   assert.equal(keptMs('', '1.0'), 0);
