@@ -200,7 +200,7 @@ test('who was taken last before the port closes is answered, though the process 
 
 test('who asks is answered, though the process then stood still for longer than a connection is kept or a head may take', async (t) => {
   const { port, listener } = await listenWith(t, {
-    answer: (_, res) => res.end('answered'),
+    answer: (_, res) => void setTimeout(() => res.end('answered'), 20),
     onUnreadable: ({ cause }) => assert.fail(String(cause)),
     headerTimeoutMs: 1400,
     keepAliveMs: 100,
@@ -221,7 +221,7 @@ test('who asks is answered, though the process then stood still for longer than 
     [begun, 1],
   ] as const) {
     const answers = await client.responses(count);
-    assert.equal(answers.at(-1)?.text, 'answered');
+    assert.equal(answers[count - 1]?.text, 'answered');
   }
   await silent.receivedUntilClose();
   await listener.close(0);
@@ -253,7 +253,7 @@ test('a process whose turns are slow takes clients that still come for a part of
   draining = true;
   await listener.close(timeoutMs);
   assert.ok(taken >= 2, 'who had come is taken');
-  assert.ok(taken * 50 < timeoutMs, `it took ${taken}`);
+  assert.ok(taken * 50 < timeoutMs / 2, `it took ${taken}`);
 });
 
 const nonsense = 'nonsense\r\n\r\n';
