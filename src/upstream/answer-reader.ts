@@ -43,7 +43,7 @@ export class AnswerReader {
       if (this.#heads.head === undefined) return at;
       this.#begin(this.#heads.head, listener);
     }
-    return this.isOver ? at : this.#readBody(bytes, at, listener);
+    return this.#readBody(bytes, at, listener);
   }
 
   /** The connection ended. True if that also ends the answer. */
@@ -55,15 +55,10 @@ export class AnswerReader {
 
   #begin(head: AnswerHead, listener: AnswerListener): void {
     if (head.status === 101) throw new NonsenseAnswer(switchedUnasked);
-    const { framing } = head;
-    this.#chunks = undefined;
-    if (hasNoBody(head, this.#method)) this.#left = 0;
-    else if (framing === 'until the end') this.#left = Infinity;
+    const framing = hasNoBody(head, this.#method) ? 0 : head.framing;
+    this.#chunks = framing === 'chunked' ? new ChunkDecoder() : undefined;
+    if (framing === 'until the end') this.#left = Infinity;
     else if (framing !== 'chunked') this.#left = framing;
-    else {
-      this.#left = 0;
-      this.#chunks = new ChunkDecoder();
-    }
     listener.answerBegins(head.status, head.raw);
   }
 
