@@ -7,7 +7,7 @@ import { createLogger, describeCause } from '../../../src/telemetry/log.ts';
 
 const main = new URL('../../../src/telemetry/log.ts', import.meta.url).href;
 /** What a process writes to its standard output, a pipe that says of itself that it is a terminal. */
-function shownOnTerminal(statements: string): readonly string[] {
+function shownOnTerminal(statements: string): string[] {
   const script = `
     const { WriteStream } = await import('node:tty');
     const { getColorDepth, hasColors } = WriteStream.prototype;
@@ -23,7 +23,7 @@ function shownOnTerminal(statements: string): readonly string[] {
   return text.trimEnd().split('\n');
 }
 
-test('a terminal is shown readable lines, in colours unless somebody wants none, and those of workers that have none themselves too', () => {
+test('a terminal is shown readable lines, in colours unless somebody wants none, and those of workers that have none themselves too; all others JSON', () => {
   const lines = shownOnTerminal(`
     const hello = async (form) => {
       const log = await createLog('info', form);
@@ -35,8 +35,11 @@ test('a terminal is shown readable lines, in colours unless somebody wants none,
       process.env[name] = value;
       await hello(formOf('auto'));
     }
+    const forms = [formOf('json')];
     process.stdout.isTTY = false;
-    await hello('coloured');`);
+    await hello('coloured');
+    process.stdout.write([...forms, formOf('auto'), formOf('pretty')].join());`);
+  assert.equal(lines.pop(), 'json,json,pretty');
   for (const line of lines) assert.match(stripVTControlCharacters(line), /INFO.*hello/);
   assert.deepEqual(
     lines.map((line) => line.includes('\u001B[')),
