@@ -180,7 +180,7 @@ test('who waits for as long as Retry-After says is served, with a quota and with
   }
 });
 
-test('a key that comes near its limit is one line in the log, with numbers and without its secret', async () => {
+test('a key that comes near its limit is one line in the log, with numbers and without its secret, and is counted', async () => {
   for (let turn = 0; turn < 12; turn += 1) await call(gateway, { key: 'warned' });
   const lines = () => gateway.logs().filter(({ keyId }) => keyId === 'warned');
   await until(() => lines().filter(({ msg }) => msg !== 'a key is near its limit').length === 12);
@@ -192,6 +192,10 @@ test('a key that comes near its limit is one line in the log, with numbers and w
     { keyId: 'warned', name: 'warned', quota: 'life', used: 8, limit: 10 },
   );
   assert.doesNotMatch(gateway.logText(), /secret-of/);
+  assert.match(
+    await gateway.metrics(),
+    /^gatehouse_quota_near_limit_total\{plan="warned",quota="life"\} 1$/m,
+  );
 });
 
 test('a key that others have used up is one line too, with the first refusal', async () => {
