@@ -1,4 +1,4 @@
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIPv6 } from 'node:net';
 
 /** Addresses and blocks of them, such as `10.0.0.0/8`. */
 export interface Networks {
@@ -17,7 +17,7 @@ export function networksOf(written: readonly string[]): Networks {
   const lists = { ipv4: new BlockList(), ipv6: new BlockList() };
   for (const network of written) {
     const [address = '', bits] = network.split('/');
-    const family = familyOf(address) ?? 'ipv4';
+    const family = familyOf(address);
     const isForAll = family === 'ipv4' || Number(bits ?? 128) >= mappedBits;
     for (const list of isForAll ? [lists.ipv4, lists.ipv6] : [lists.ipv6]) {
       if (bits === undefined) list.addAddress(address, family);
@@ -27,13 +27,11 @@ export function networksOf(written: readonly string[]): Networks {
   return {
     has(address) {
       const family = familyOf(address);
-      return family !== undefined && lists[family].check(address, family);
+      return lists[family].check(address, family);
     },
   };
 }
 
-function familyOf(address: string): 'ipv4' | 'ipv6' | undefined {
-  const version = isIP(address);
-  if (version === 0) return undefined;
-  return version === 6 ? 'ipv6' : 'ipv4';
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIPv6(address) ? 'ipv6' : 'ipv4';
 }
