@@ -8,20 +8,19 @@ import { connectionClosed, NeverSent } from '../failures.ts';
 export function markUnsent(cluster: Cluster): void {
   const send = cluster.sendCommand.bind(cluster);
   cluster.sendCommand = (command, ...rest) => {
+    let isLooking = false;
+    const whileLooking = (look: () => unknown): void => {
+      isLooking = true;
+      look();
+      isLooking = false;
+    };
     const fail = command.reject.bind(command);
-    let isLooking = true;
     command.reject = (error) => fail(isLooking && saysClosed(error) ? new NeverSent() : error);
-    const sent = send(command, ...rest);
+    whileLooking(() => send(command, ...rest));
     // The cluster has put its own in front, which looks where to go on from here.
     const goOn = command.reject.bind(command);
-    command.reject = (error) => {
-      const before = isLooking;
-      isLooking ||= !saysClosed(error);
-      goOn(error);
-      isLooking = before;
-    };
-    isLooking = false;
-    return sent;
+    command.reject = (error) => (saysClosed(error) ? goOn(error) : whileLooking(() => goOn(error)));
+    return command.promise;
   };
 }
 
