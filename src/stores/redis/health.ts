@@ -9,15 +9,16 @@ import { slotOf } from './slot.ts';
 const closedByRedis: Reason = { message: 'Redis closed the connection', isTemporary: true };
 
 /** A question to Redis that has not been answered yet. */
-export interface Call {
+export interface Call<Answer = never> {
   /** Undefined for calls that bypass it. */
   readonly breaker: Breaker | undefined;
   /** How many wait for it. */
   readonly waiting: number;
+  readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
 }
 
-type Asked = Omit<Call, 'reject'>;
+type Asked = Pick<Call, 'breaker' | 'waiting'>;
 
 /** Whether Redis can be asked, and if not, why: judged by how earlier calls went, and by what the client says. */
 export class Health {

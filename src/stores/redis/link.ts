@@ -1,5 +1,5 @@
 import { systemClock } from '../../waiting/clock.ts';
-import { turnsFor, WaitingRoom } from '../../waiting/waiting-room.ts';
+import { type RoomSpot, turnsFor, WaitingRoom } from '../../waiting/waiting-room.ts';
 import type { Breaker } from './breaker.ts';
 import { sendAtOnce, sendTogether, type Client } from './client/client.ts';
 import { callOf, type Command, type Words } from './command.ts';
@@ -36,8 +36,8 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
     extraTurns: turnsFor.call,
     onLate: (call) => call.reject(health.wasSilent(call, deadlineMs)),
   });
-  /** The latest callers of this turn, and how to send their call: before anything else, and at its end. */
-  let gathered: { readonly runs: Runs; readonly send: () => void } | undefined;
+  /** The latest callers of this turn. Their call is sent before any other, and at the end of the turn. */
+  let gathered: { readonly runs: Runs; readonly spot: RoomSpot<Call> } | undefined;
   /** In a cluster the keys of two callers may be in two places. Some clusters look like one server from here. */
   let isOnePlace = !client.isCluster;
 
@@ -48,7 +48,8 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
     if (whyNot !== undefined) return Promise.reject(whyNot);
     if (gathered?.runs.takes(script) !== true) {
       sendGathered();
-      gathered = gather(script, breaker);
+      const runs = new Runs(script, breaker, health);
+      gathered = { runs, spot: expect(runs) };
     }
     const answer = gathered.runs.join(keys, args);
     if (gathered.runs.isFull) {
@@ -58,18 +59,12 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
     return answer;
   }
 
-  function gather(script: SharedScript, breaker: Breaker | undefined) {
-    const runs = new Runs(script, breaker);
-    const ask = expect<unknown>(runs, (answer) =>
-      runs.answer(answer, (error) => health.failed({ breaker, waiting: 1 }, error)),
-    );
-    return { runs, send: () => ask(runs.compose(() => (isOnePlace = false))) };
-  }
-
   function sendGathered(): void {
-    const last = gathered;
+    if (gathered === undefined) return;
+    const { runs, spot } = gathered;
     gathered = undefined;
-    last?.send();
+    const command = runs.compose(() => (isOnePlace = false));
+    sendFor(runs, spot, command);
   }
 
   function send<T>(command: Command<T>, breaker: Breaker | undefined): Promise<T> {
@@ -77,28 +72,30 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
     if (whyNot !== undefined) return Promise.reject(whyNot);
     sendGathered();
     return new Promise((resolve, reject) => {
-      expect({ breaker, waiting: 1, reject }, resolve)(command);
+      const call = { breaker, waiting: 1, resolve, reject };
+      sendFor(call, expect(call), command);
     });
   }
 
-  /** From now on somebody waits for an answer. The function returned sends the command, in this turn. */
-  function expect<T>(call: Call, resolve: (answer: T) => void): (command: Command<T>) => void {
+  /** From now on somebody waits for an answer to what is sent in this turn. */
+  function expect(call: Call): RoomSpot<Call> {
     const spot = room.enter(call);
     sendTogether(client, sendGathered);
-    return (command) => {
-      try {
-        void command(client, () => spot.isTaken).then(succeed, fail);
-      } catch (thrown) {
-        // What throws at once has failed too.
-        fail(thrown);
-      }
-    };
+    return spot;
+  }
+
+  function sendFor<T>(call: Call<T>, spot: RoomSpot<Call>, command: Command<T>): void {
+    try {
+      void command(client, () => spot.isTaken).then(succeed, fail);
+    } catch (thrown) {
+      fail(thrown); // what throws at once has failed too
+    }
 
     // A late answer is not a sign of health.
     function succeed(answer: T): void {
       if (!spot.leave()) return;
       health.answered(call);
-      resolve(answer);
+      call.resolve(answer);
     }
 
     function fail(thrown: unknown): void {

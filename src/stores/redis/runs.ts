@@ -2,7 +2,7 @@ import type { Breaker } from './breaker.ts';
 import type { Client } from './client/client.ts';
 import { callOf, type Command, type Words } from './command.ts';
 import { notUnderstood, wantsOneSlot } from './failures.ts';
-import type { Call } from './health.ts';
+import type { Call, Health } from './health.ts';
 import type { Script, SharedScript } from './scripts.ts';
 
 /** One caller of the script. */
@@ -26,13 +26,15 @@ const runsMax = 8;
  * A class, not an object with a getter: V8 gives each such object a shape of its own, old from the start, which keeps the getter
  * and everything it leads to until the whole heap is collected.
  */
-export class Runs implements Call {
-  readonly breaker: Breaker | undefined;
+export class Runs implements Call<unknown> {
+  readonly breaker: Breaker;
   readonly #script: SharedScript;
+  readonly #health: Health;
   readonly #runs: Run[] = [];
 
-  constructor(script: SharedScript, breaker: Breaker | undefined) {
+  constructor(script: SharedScript, breaker: Breaker, health: Health) {
     this.#script = script;
+    this.#health = health;
     this.breaker = breaker;
   }
 
@@ -78,8 +80,8 @@ export class Runs implements Call {
     return Promise.all(calls.map((call) => call.catch((thrown: unknown) => thrown)));
   }
 
-  /** Gives each its own answer. `understand` tells what an error of Redis means. */
-  answer(answer: unknown, understand: (error: Error) => unknown): void {
+  /** Gives each its own answer. */
+  resolve(answer: unknown): void {
     const answers = this.#runs.length === 1 ? [answer] : answer;
     if (!Array.isArray(answers) || answers.length !== this.#runs.length) {
       this.reject(notUnderstood());
@@ -87,7 +89,7 @@ export class Runs implements Call {
     }
     for (const [at, { resolve, reject }] of this.#runs.entries()) {
       const own: unknown = answers[at];
-      if (own instanceof Error) reject(understand(own));
+      if (own instanceof Error) reject(this.#health.failed({ breaker: this.breaker, waiting: 1 }, own));
       else resolve(own);
     }
   }
