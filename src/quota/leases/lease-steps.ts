@@ -149,7 +149,8 @@ export class LeaseSteps {
   /** Looked up only when the store is asked: after an outage steps are taken in any order, and the last might tell something old. */
   #withHeld(move: Omit<UnitsOrder, 'holder' | 'held'>): UnitsOrder {
     // The store keeps one sum per holder, so it is told of the key's current lease, whichever one the units come from.
-    const held = this.#book.get(move.keyId)?.tellHeld(move.counters) ?? 0;
-    return { ...move, holder: this.#holder, held };
+    const lease = this.#book.get(move.keyId);
+    lease?.noteTold(move.counters);
+    return { ...move, holder: this.#holder, held: lease?.heldOf(move.counters) ?? 0 };
   }
 }

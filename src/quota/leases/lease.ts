@@ -27,6 +27,10 @@ const paceMs = 1000;
 /**
  * The units of one key that this process has drawn and not spent, drawn from all of the key's quotas together. They
  * are good for the very periods they were drawn from, so until the earliest of those ends.
+ *
+ * Its life: it enters the periods that run (`enterPeriods`). When it has too few units a draw is made (`beginDraw`, then `fill` or
+ * `noteExhausted`). Requests take units (`take`), and some come back (`putBack`). When one of its periods ends it gives up the rest
+ * (`empty`) and enters the next ones; when it has rested for long it gives up the rest too, and is `gone`.
  */
 export class Lease {
   readonly keyId: string;
@@ -267,14 +271,15 @@ export class Lease {
     if (used !== undefined) this.#lastUsed = used.map((one) => Math.max(0, one + units));
   }
 
-  /**
-   * How many are held, for an order that tells the store; of a period that has ended none are. For counters that the order leaves
-   * out the store still believes what it was told before.
-   */
-  tellHeld(counters: readonly Counter[]): number {
+  /** How many are held of these counters: of a period that has ended none are. */
+  heldOf(counters: readonly Counter[]): number {
     const { from } = this.#counting;
-    this.#told = this.counters === counters ? this.#units : Math.max(this.#told, this.#units);
     return counters.every(({ periodEnd }) => periodEnd > from) ? this.#units : 0;
+  }
+
+  /** The store is told how many are held. For counters that the order leaves out it still believes what it was told before. */
+  noteTold(counters: readonly Counter[]): void {
+    this.#told = this.counters === counters ? this.#units : Math.max(this.#told, this.#units);
   }
 
   #noteAnswer(used: readonly number[]): void {

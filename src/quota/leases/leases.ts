@@ -28,6 +28,7 @@ export class Leases {
   readonly time: StoreTime;
   readonly #ledger: Ledger;
   readonly #clock: Clock;
+  /** Each key's current lease: put in here, taken out by `LeaseSteps`. */
   readonly #book = new Map<string, Lease>();
   readonly #steps: LeaseSteps;
   readonly #draws: LeaseDraws;
