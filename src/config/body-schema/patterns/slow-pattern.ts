@@ -1,7 +1,7 @@
 import { characterSets, type CharacterSets } from './character-sets.ts';
 import { drawPattern } from './pattern-graph.ts';
-import { loopsOf, loopsPastEnds, nextOf, pairsAfter, type Loop, type Steps } from './pattern-loops.ts';
 import { averageReads, mostReads, pastHead, placesSearched } from './pattern-reads.ts';
+import { nextOf, pairsAfter, statesMet, statesPastEnds, type State, type Steps } from './pattern-search.ts';
 import {
   charactersOf,
   parsePattern,
@@ -26,7 +26,8 @@ export type Slowness =
 
 /**
  * Undefined for a pattern whose time grows no faster than the text and is short for a text of this length, and for one that is not
- * well formed.
+ * well formed. A pattern is parsed, drawn as an automaton and searched for ways to read one text twice; then what its counts make a
+ * search read is added up (record 34).
  */
 export function slownessOf(pattern: string, textLength: number): Slowness | undefined {
   if (!isWellFormed(pattern)) return undefined;
@@ -35,13 +36,13 @@ export function slownessOf(pattern: string, textLength: number): Slowness | unde
     const steps = { left: stepsMax };
     const sets = characterSets(charactersOf(tree));
     const doubling = drawPattern(tree, { sets, isEndless: hasManyWays, looksEnd: true });
-    const found = findDoubling(loopsOf(doubling, steps), steps);
+    const found = findDoubling(statesMet(doubling, steps), steps);
     if (found !== undefined) return found;
     const growing = drawPattern(tree, { sets, isEndless: () => false, looksEnd: false });
-    const loops = loopsOf(growing, steps);
+    const states = statesMet(growing, steps);
     return (
-      findGrowing(loops, steps) ??
-      findVain(loops, loopsPastEnds(growing, steps), steps) ??
+      findGrowing(states, steps) ??
+      findVain(states, statesPastEnds(growing, steps), steps) ??
       findCounting({ tree, sets, textLength }, steps)
     );
   } catch (error) {
@@ -97,14 +98,14 @@ function isWellFormed(pattern: string): boolean {
   }
 }
 
-/** Looks for two ways round a circle that take the same characters and meet again. */
-function findDoubling(loops: readonly Loop[], steps: Steps): Slowness | undefined {
-  const queue: (readonly [Loop, Loop])[] = [];
-  for (const loop of loops) {
-    if (loop.circle === undefined) continue;
-    const twice = loop.next.find(({ state, ways }) => ways > 1 && state.circle === loop.circle);
+/** Looks for two ways round a circle that take the same characters and meet again: an exponential degree of ambiguity (EDA). */
+function findDoubling(states: readonly State[], steps: Steps): Slowness | undefined {
+  const queue: (readonly [State, State])[] = [];
+  for (const from of states) {
+    if (from.circle === undefined) continue;
+    const twice = from.next.find(({ state, ways }) => ways > 1 && state.circle === from.circle);
     if (twice !== undefined) return { kind: 'doubling', at: twice.state.text };
-    queue.push([loop, loop]);
+    queue.push([from, from]);
   }
   const seen = new Set<string>();
   for (const [one, other] of queue) {
@@ -120,9 +121,9 @@ function findDoubling(loops: readonly Loop[], steps: Steps): Slowness | undefine
   return undefined;
 }
 
-/** Looks for a text that one repetition takes, that a later one takes, and that leads from the one to the other. */
-function findGrowing(loops: readonly Loop[], steps: Steps): Slowness | undefined {
-  const circles = Map.groupBy(loops, ({ circle }) => circle);
+/** Looks for a text that one repetition takes, a later one takes, and that leads from one to the other: an infinite degree (IDA). */
+function findGrowing(states: readonly State[], steps: Steps): Slowness | undefined {
+  const circles = Map.groupBy(states, ({ circle }) => circle);
   for (const [circle, members] of circles) {
     if (circle === undefined) continue;
     const later = [...reachedFrom(members, steps)].filter(
@@ -144,9 +145,9 @@ function findGrowing(loops: readonly Loop[], steps: Steps): Slowness | undefined
  * Looks for a repetition that may end, and at each round of which another, which takes all of the same text, is tried in vain:
  * `^(?:a+b|a)*`.
  */
-function findVain(loops: readonly Loop[], pastEnds: readonly Loop[], steps: Steps): Slowness | undefined {
+function findVain(states: readonly State[], pastEnds: readonly State[], steps: Steps): Slowness | undefined {
   for (const from of pastEnds) {
-    const tries = loops[from.id];
+    const tries = states[from.id];
     const isSearch = from.text === '';
     if (!from.ends || isSearch || from.circle === undefined || tries === undefined) continue;
     const tried = [...reachedFrom([tries], steps)].filter(({ circle }) => circle !== undefined);
@@ -171,9 +172,9 @@ function findCounting({ tree, sets, textLength }: Search, steps: Steps): Slownes
     return reads >= slowFrom && reads !== Infinity;
   };
   if (!repeatsOf(tree).some(isLong)) return undefined;
-  const loops = loopsOf(drawPattern(tree, { sets, isEndless: isLong, looksEnd: false }), steps);
+  const states = statesMet(drawPattern(tree, { sets, isEndless: isLong, looksEnd: false }), steps);
   const found = findGrowing(
-    loops.filter(({ text }) => text === ''),
+    states.filter(({ text }) => text === ''),
     steps,
   );
   return found?.kind === 'searching' ? { kind: 'counting', at: found.at, reads: slowFrom } : undefined;
@@ -186,21 +187,21 @@ interface Search {
 }
 
 /** What a look has found is not looked for again, in any other way it could be. */
-function isOverWith(from: Loop, to: Loop): boolean {
+function isOverWith(from: State, to: State): boolean {
   return to.endsLook && to.look === from.look;
 }
 
-function reachedFrom(members: readonly Loop[], steps: Steps): ReadonlySet<Loop> {
+function reachedFrom(members: readonly State[], steps: Steps): ReadonlySet<State> {
   const reached = new Set(members);
-  for (const loop of reached) {
-    for (const state of nextOf(loop, everything, steps)) reached.add(state);
+  for (const state of reached) {
+    for (const next of nextOf(state, everything, steps)) reached.add(next);
   }
   return reached;
 }
 
 /** Whether the same text leads from a repetition back to it, from there (`tries`) to another, and from this one back to it. */
 function canDivide({ from, tries, to }: Division, steps: Steps): boolean {
-  const queue: (readonly [stays: Loop, goes: Loop, waits: Loop])[] = [[from, tries, to]];
+  const queue: (readonly [stays: State, goes: State, waits: State])[] = [[from, tries, to]];
   const seen = new Set<string>();
   for (const [stays, goes, waits] of queue) {
     for (const { first, second, takes } of pairsAfter(stays, goes, steps)) {
@@ -219,7 +220,7 @@ function canDivide({ from, tries, to }: Division, steps: Steps): boolean {
 }
 
 interface Division {
-  readonly from: Loop;
-  readonly tries: Loop;
-  readonly to: Loop;
+  readonly from: State;
+  readonly tries: State;
+  readonly to: State;
 }

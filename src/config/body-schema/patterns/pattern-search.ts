@@ -1,11 +1,11 @@
 import { lookedFrom, type PatternState } from './pattern-graph.ts';
 import { PatternTooLarge } from './pattern-tree.ts';
 
-/** A state that may be met again and again without the search coming to an end. */
-export interface Loop extends Readonly<Omit<PatternState, 'next' | 'isWord'>> {
+/** A state of a graph as a search meets it. */
+export interface State extends Readonly<Omit<PatternState, 'next' | 'isWord'>> {
   readonly id: number;
-  readonly next: { readonly state: Loop; readonly ways: number }[];
-  /** States that lead to each other and back share a circle; undefined for a state that is met once. */
+  readonly next: { readonly state: State; readonly ways: number }[];
+  /** States that lead to each other and back share a circle; undefined for a state that is met once at most. */
   circle: number | undefined;
 }
 
@@ -14,30 +14,30 @@ export interface Steps {
   left: number;
 }
 
-/** The states of a graph as a search meets them, until it ends. Throws `PatternTooLarge`. */
-export function loopsOf(graph: readonly PatternState[], steps: Steps): readonly Loop[] {
-  return drawLoops(graph, ({ ends }) => !ends, steps);
+/** The states that a search meets until it ends. Throws `PatternTooLarge`. */
+export function statesMet(graph: readonly PatternState[], steps: Steps): readonly State[] {
+  return linkStates(graph, ({ ends }) => !ends, steps);
 }
 
 /** The same, but a repetition that may end continues. */
-export function loopsPastEnds(graph: readonly PatternState[], steps: Steps): readonly Loop[] {
-  return drawLoops(graph, () => true, steps);
+export function statesPastEnds(graph: readonly PatternState[], steps: Steps): readonly State[] {
+  return linkStates(graph, () => true, steps);
 }
 
-function drawLoops(
+function linkStates(
   graph: readonly PatternState[],
   isMet: (state: PatternState) => boolean,
   steps: Steps,
-): readonly Loop[] {
-  const loops = graph.map((state, id): Loop => ({ ...state, id, next: [], circle: undefined }));
-  for (const [from, loop] of loops.entries()) {
+): readonly State[] {
+  const states = graph.map((state, id): State => ({ ...state, id, next: [], circle: undefined }));
+  for (const [from, { next }] of states.entries()) {
     for (const [to, ways] of nextCharacters(graph, from, isMet, steps)) {
-      const state = loops[to];
-      if (state !== undefined) loop.next.push({ state, ways });
+      const state = states[to];
+      if (state !== undefined) next.push({ state, ways });
     }
   }
-  markCircles(loops);
-  return loops;
+  markCircles(states);
+  return states;
 }
 
 /** The characters that may come next, whatever word borders and looks are in between, and how many ways lead to each. */
@@ -71,38 +71,38 @@ function isBetween(border: string, before: PatternState, after: PatternState): b
 }
 
 /** Tarjan's search for the parts of a graph that are strongly connected. */
-function markCircles(loops: readonly Loop[]): void {
-  const seen = new Map<Loop, { order: number; lowest: number }>();
-  const open: Loop[] = [];
-  const visit = (loop: Loop): number => {
+function markCircles(states: readonly State[]): void {
+  const seen = new Map<State, { order: number; lowest: number }>();
+  const open: State[] = [];
+  const visit = (state: State): number => {
     const mark = { order: seen.size, lowest: seen.size };
-    seen.set(loop, mark);
-    open.push(loop);
-    for (const { state } of loop.next) {
-      const known = seen.get(state);
-      if (known === undefined) mark.lowest = Math.min(mark.lowest, visit(state));
-      else if (open.includes(state)) mark.lowest = Math.min(mark.lowest, known.order);
+    seen.set(state, mark);
+    open.push(state);
+    for (const { state: next } of state.next) {
+      const known = seen.get(next);
+      if (known === undefined) mark.lowest = Math.min(mark.lowest, visit(next));
+      else if (open.includes(next)) mark.lowest = Math.min(mark.lowest, known.order);
     }
     if (mark.lowest === mark.order) {
-      const circle = open.splice(open.indexOf(loop));
-      const isCircle = circle.length > 1 || loop.next.some(({ state }) => state === loop);
-      if (isCircle) for (const each of circle) each.circle = loop.id;
+      const circle = open.splice(open.indexOf(state));
+      const isCircle = circle.length > 1 || state.next.some(({ state: next }) => next === state);
+      if (isCircle) for (const each of circle) each.circle = state.id;
     }
     return mark.lowest;
   };
-  for (const loop of loops) if (!seen.has(loop)) visit(loop);
+  for (const state of states) if (!seen.has(state)) visit(state);
 }
 
 /** The states after this one that take some of these characters too. Throws `PatternTooLarge`. */
-export function* nextOf(loop: Loop, takes: bigint, steps: Steps): Generator<Loop> {
-  for (const { state } of loop.next) {
+export function* nextOf(state: State, takes: bigint, steps: Steps): Generator<State> {
+  for (const { state: next } of state.next) {
     spend(steps);
-    if ((state.takes & takes) !== 0n) yield state;
+    if ((next.takes & takes) !== 0n) yield next;
   }
 }
 
 /** Where two ways through a pattern may be after one more character that both of them take. Throws `PatternTooLarge`. */
-export function* pairsAfter(one: Loop, other: Loop, steps: Steps): Generator<Pair> {
+export function* pairsAfter(one: State, other: State, steps: Steps): Generator<Pair> {
   for (const { state: first } of one.next) {
     for (const second of nextOf(other, first.takes, steps)) {
       yield { first, second, takes: first.takes & second.takes };
@@ -111,8 +111,8 @@ export function* pairsAfter(one: Loop, other: Loop, steps: Steps): Generator<Pai
 }
 
 interface Pair {
-  readonly first: Loop;
-  readonly second: Loop;
+  readonly first: State;
+  readonly second: State;
   readonly takes: bigint;
 }
 
