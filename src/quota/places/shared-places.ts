@@ -33,7 +33,10 @@ const longOutageMs = expiresInMs - 2 * beatMs;
 /** By then nearly every process is connected again, which takes at most 1.75 s, and has told the store of its places. */
 const settleMs = 2000;
 
-/** The places in the store that requests of this process have or had. */
+/**
+ * The places in the store that requests of this process have or had: taken, kept with each beat, left. What the store cannot be
+ * told at once it is told later (`#untold`); after an outage it is told again what it knew (`#repeatAll`), for it may be a new one.
+ */
 export class SharedPlaces {
   readonly #ledger: Ledger;
   readonly #clock: Clock;
@@ -47,7 +50,7 @@ export class SharedPlaces {
   readonly #untold: Outbox;
   readonly #retry: Alarm;
   /** Places that the store has yet to be told are kept. */
-  readonly #unkept = new Set<string>();
+  readonly #keptUntold = new Set<string>();
   readonly #recent: RecentlyLeft;
   readonly #ids = new FreshIds();
   /** A key whose place was asked for; an idle process uses it to keep checking whether the store is there. */
@@ -106,10 +109,10 @@ export class SharedPlaces {
   leave(order: PlaceOrder): void {
     const { keyId, placeId } = order;
     this.#taken.delete(placeId);
-    this.#unkept.delete(placeId);
+    this.#keptUntold.delete(placeId);
     this.#recent.note(keyId, placeId);
-    this.#free(keyId, placeId).catch((error: unknown) => {
-      if (error instanceof StoreUnavailable) this.#tellLater(() => this.#free(keyId, placeId));
+    this.#tellLeft(keyId, placeId).catch((error: unknown) => {
+      if (error instanceof StoreUnavailable) this.#tellLater(() => this.#tellLeft(keyId, placeId));
       else this.#onError(error);
     });
   }
@@ -125,10 +128,10 @@ export class SharedPlaces {
     const left = this.#recent.takeUntold();
     if (left === undefined) return;
     for (const { keyId, placeId } of left) {
-      const run = (): Promise<void> => this.#free(keyId, placeId);
+      const run = (): Promise<void> => this.#tellLeft(keyId, placeId);
       this.#untold.post({ expendable: 'first', repeatableForMs: repeatableForEver, run });
     }
-    void this.#keepAll();
+    void this.#tellAllKept();
   }
 
   /** False when too much is already waiting to be told. */
@@ -153,16 +156,16 @@ export class SharedPlaces {
 
   async #beat(): Promise<void> {
     const startedAt = this.#clock.mono();
-    if (this.#taken.size > 0) await this.#keepAll();
+    if (this.#taken.size > 0) await this.#tellAllKept();
     else await this.#probeWhileIdle();
     this.#beatTookMs = this.#clock.mono() - startedAt;
     this.#beating = false;
     this.#armBeat();
   }
 
-  async #keepAll(): Promise<void> {
+  async #tellAllKept(): Promise<void> {
     for (const some of slicesOf([...this.#taken.values()], beatsAtOnce)) {
-      await Promise.all(some.map((order) => this.#keepOrLater(order)));
+      await Promise.all(some.map((order) => this.#tellKeptOrLater(order)));
     }
   }
 
@@ -198,34 +201,34 @@ export class SharedPlaces {
     await this.#outage.note(Promise.all([left, stayed]));
   }
 
-  async #keepOrLater(order: PlaceOrder): Promise<void> {
+  async #tellKeptOrLater(order: PlaceOrder): Promise<void> {
     // Staying in a place that has been left would take it again.
-    if (!this.#taken.has(order.placeId) || this.#unkept.has(order.placeId)) return;
-    await this.#orLater(this.#keep(order), () => this.#keepLater(order));
+    if (!this.#taken.has(order.placeId) || this.#keptUntold.has(order.placeId)) return;
+    await this.#orLater(this.#tellKept(order), () => this.#tellKeptLater(order));
   }
 
   /** If there is no room for it, the next beat tries again. */
-  #keepLater(order: PlaceOrder): void {
+  #tellKeptLater(order: PlaceOrder): void {
     const { placeId } = order;
     if (!this.#taken.has(placeId)) return;
     const run = async (): Promise<void> => {
-      if (!this.#unkept.has(placeId)) return;
+      if (!this.#keptUntold.has(placeId)) return;
       try {
-        await this.#keep(order);
-        this.#unkept.delete(placeId);
+        await this.#tellKept(order);
+        this.#keptUntold.delete(placeId);
       } catch (error) {
-        if (!(error instanceof StoreUnavailable)) this.#unkept.delete(placeId); // it will not be tried again
+        if (!(error instanceof StoreUnavailable)) this.#keptUntold.delete(placeId); // it will not be tried again
         throw error;
       }
     };
-    if (this.#tellLater(run, 'never')) this.#unkept.add(placeId);
+    if (this.#tellLater(run, 'never')) this.#keptUntold.add(placeId);
   }
 
   /**
    * The call may reach the store after the one that left the place, and so take it once more: a store that has lost its scripts, or
    * a node that has given the place's slot away, makes the caller ask again.
    */
-  async #keep(order: PlaceOrder): Promise<void> {
+  async #tellKept(order: PlaceOrder): Promise<void> {
     try {
       await this.#outage.note(this.#ledger.stay(order));
     } finally {
@@ -234,7 +237,7 @@ export class SharedPlaces {
   }
 
   /** Leaving a place does not end an outage: a store out of memory allows it, and keeps none. */
-  #free(keyId: string, placeId: string): Promise<void> {
+  #tellLeft(keyId: string, placeId: string): Promise<void> {
     return this.#outage.noteFailure(this.#ledger.leave(keyId, placeId));
   }
 }
