@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureRedisServer } from './install-redis.ts';
+import { wholeSuite } from './whole-suite.ts';
 
 /** Shared by all test files and all gateways that they start, so that each is compiled once. */
 const compileCache = fileURLToPath(new URL('../node_modules/.cache/gatehouse', import.meta.url));
@@ -24,7 +25,6 @@ function runTests(args: readonly string[]): number {
   }
   const options = args.filter((arg) => arg.startsWith('-'));
   const paths = args.filter((arg) => !arg.startsWith('-')).map(testsIn);
-  const everything = join(fileURLToPath(new URL('.', import.meta.url)), '**/*.test.ts');
   const run = spawnSync(
     process.execPath,
     [
@@ -36,7 +36,7 @@ function runTests(args: readonly string[]): number {
       // A test that hangs fails with its name.
       '--test-timeout=300000',
       ...options,
-      ...(paths.length > 0 ? paths : [everything]),
+      ...(paths.length > 0 ? paths : wholeSuite()),
     ],
     // A file that never ends is named as well: SIGTERM makes the runner say what it was interrupted in.
     { stdio: 'inherit', env: { ...process.env, NODE_COMPILE_CACHE: compileCache }, timeout: wholeRunMs },
