@@ -316,6 +316,19 @@ test('filters that find nothing say so, and all of them are cleared at once', as
   assert.equal(valuesOf(visitor, '.filters input, .filters select').join(''), '');
 });
 
+test('a page without keys is not taken for the end of a search, nor keys that are not listed for none', async (t) => {
+  const ids = Array.from({ length: 50 }, (_, at) => `full-${String(at).padStart(3, '0')}`);
+  const rows = ids.map((id) => `foreign-secret-of-${id},${id},paid,fifty\n`);
+  const csv = ['secret,id,plan,owner\n', ...rows].join('');
+  await ask('POST', '/v1/import', { headers: { 'content-type': 'text/csv' }, body: csv });
+  const visitor = await signedIn(t);
+  await visitor.fill('Owner', 'fifty');
+  await visitor.click('Filter');
+  await visitor.sees('full-049');
+  await visitor.click('Next page');
+  await visitor.sees('No keys on this page');
+});
+
 test('what is wrong with a key is told once', async (t) => {
   const visitor = await signedIn(t, { at: '#never-made' });
   await visitor.sees('There is no such key');

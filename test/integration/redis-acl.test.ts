@@ -71,6 +71,7 @@ test('the user that docs/stores.md advises can do nothing to what else a Redis h
     ['RANDOMKEY'],
     ['SCRIPT', 'FLUSH'],
     ['CLIENT', 'KILL', 'TYPE', 'normal'],
+    ['CLIENT', 'TRACKING', 'ON', 'BCAST'],
     ['CLIENT', 'PAUSE', '1'],
     ['CONFIG', 'GET', '*'],
     ['PUBLISH', 'other', 'x'],
