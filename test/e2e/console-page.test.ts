@@ -316,7 +316,7 @@ test('filters that find nothing say so, and all of them are cleared at once', as
   assert.equal(valuesOf(visitor, '.filters input, .filters select').join(''), '');
 });
 
-test('a page without keys is not taken for the end of a search, nor keys that are not listed for none', async (t) => {
+test('a page without keys is not taken for a search that found none', async (t) => {
   const ids = Array.from({ length: 50 }, (_, at) => `full-${String(at).padStart(3, '0')}`);
   const rows = ids.map((id) => `foreign-secret-of-${id},${id},paid,fifty\n`);
   const csv = ['secret,id,plan,owner\n', ...rows].join('');
@@ -450,7 +450,7 @@ test('whether the gateway is ready stands at the top, and a lost connection is t
   await visitor.sees(away);
   await visitor.fill('Admin token', writer);
   await visitor.click('Sign in');
-  await visitor.sees('No keys yet');
+  await visitor.sees('No keys to list');
   await listener.close();
   await visitor.click('Create a key');
   await visitor.click('Create');

@@ -64,7 +64,7 @@ async function foundKeys(reload) {
     /** @type {{ body: KeyPage }} */
     const { body } = await ask('GET', `v1/keys?${query}`);
     rememberPlans(body.keys);
-    return [keyTable(body.keys), ...unreadableNote(body.unreadable), pager(body.next, reload)];
+    return [keyTable(body), ...unreadableNote(body.unreadable), pager(body.next, reload)];
   } catch (error) {
     if (error instanceof Problem && error.fields.length > 0) return [explained(error)];
     throw error;
@@ -133,9 +133,9 @@ function openForm() {
   return form;
 }
 
-/** @param {readonly KeyView[]} keys */
-function keyTable(keys) {
-  if (keys.length === 0) return element('p', { className: 'note' }, noKeys());
+/** @param {KeyPage} page */
+function keyTable({ keys, next }) {
+  if (keys.length === 0) return element('p', { className: 'note' }, noKeys(next));
   const heads = ['Key', 'Name', 'Owner', 'Plan', 'State', 'Valid until', 'Last used'];
   const rows = keys.map((key) => [
     element('a', { href: `#${key.id}` }, key.id),
@@ -149,9 +149,15 @@ function keyTable(keys) {
   return table('Keys in the order of their ids', heads, rows);
 }
 
-function noKeys() {
+/**
+ * One of many pages can be without keys.
+ *
+ * @param {string | null} next
+ */
+function noKeys(next) {
+  if (next !== null || cursors.length > 1) return 'No keys on this page';
   if (isFiltered()) return 'No key fits these filters';
-  return 'No keys yet, but for those of the configuration file: their usage is seen by their id';
+  return 'No keys to list: those of the configuration file are opened by their id, and revoked ones found by the filter';
 }
 
 /** @param {Pick<KeyView, 'state'>} key */
