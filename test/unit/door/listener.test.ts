@@ -12,7 +12,7 @@ import { collectGarbage, memoryUsed } from '../../helpers/collect-garbage.ts';
 import { countRequests } from '../../helpers/count-requests.ts';
 import { holdUp } from '../../helpers/hold-up.ts';
 import { until } from '../../helpers/poll.ts';
-import { exchange, openRaw, requestBytes } from '../../helpers/raw-socket.ts';
+import { exchange, openRaw, requestBytes, type RawSocket } from '../../helpers/raw-socket.ts';
 import { refuses } from '../../helpers/refuses.ts';
 
 const minute = 60_000;
@@ -165,20 +165,41 @@ test('who asks once more on a kept connection while it closes, or behind an answ
     await client.receivedUntil((received) => received.includes('answ'));
   }
 
+  const looks = t.mock.method(Connections.prototype, 'endIdle').mock;
+  /** Waits until the drain has looked for idle connections, in vain. */
+  const looked = async (): Promise<void> => {
+    const before = looks.callCount();
+    await until(() => looks.callCount() > before);
+  };
+  let goOn = stopClock(t);
   const gone = listener.close(minute);
   await until(() => refuses(port));
-  asking.write(requestBytes('GET /'));
+  await looked();
+  await askOnceMore(asking);
+  goOn();
   await silent.receivedUntilClose();
+  goOn = stopClock(t);
   for (const res of begun) res.end('ered');
   await askingLate.responses(1);
-  askingLate.write(requestBytes('GET /'));
-  for (const client of [asking, askingLate]) {
-    const [, last] = await client.responses(2);
-    assert.deepEqual([last?.text, last?.headers['connection']], ['answered', 'close']);
-  }
+  await looked();
+  await askOnceMore(askingLate);
+  goOn();
   await silentLate.receivedUntilClose();
   await gone;
 });
+
+async function askOnceMore(client: RawSocket): Promise<void> {
+  client.write(requestBytes('GET /'));
+  const [, last] = await client.responses(2);
+  assert.deepEqual([last?.text, last?.headers['connection']], ['answered', 'close']);
+}
+
+/** To the listener no time passes until it goes on, however slow the machine is. */
+function stopClock(t: TestContext): () => void {
+  const now = performance.now();
+  const { mock } = t.mock.method(performance, 'now', () => now);
+  return () => mock.restore();
+}
 
 test('who was taken last before the port closes is answered, though the process stood still for long just then', async (t) => {
   let stoodStill = false;
