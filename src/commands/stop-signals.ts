@@ -5,7 +5,7 @@ import { endedBy } from './exit-codes.ts';
 type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
 /** npm forwards what the terminal has already sent to every process. */
-const echoMs = 500;
+export const echoMs = 500;
 
 export interface Stop {
   /** Resolves with the first signal that asks the process to stop. */

@@ -13,6 +13,7 @@ import { readKeyFields } from '../../keys/read-key-fields.ts';
 import { StoreUnavailable } from '../../stores/ledger.ts';
 import { atDesk, type CommandFlags, type TerminalDesk } from '../desk.ts';
 import { endedBy, exitCodes } from '../exit-codes.ts';
+import { echoMs } from '../stop-signals.ts';
 import type { Terminal } from '../terminal.ts';
 
 interface ImportFlags {
@@ -63,10 +64,13 @@ async function takeOver(
     if (options.json === true) terminal.stdout.write(`${JSON.stringify(report)}\n`);
     else if (options.quiet !== true) terminal.stdout.write(`${summary(report)}\n`);
   }
-  // Ctrl-C ends the file where it has been read to; a second one ends the process.
+  // Ctrl-C ends the file where it has been read to. A second one that is no echo ends the process.
   const stop = new AbortController();
-  const onStop = (): void => stop.abort();
-  process.once('SIGINT', onStop);
+  const onStop = (): void => {
+    stop.abort();
+    setTimeout(() => process.off('SIGINT', onStop), echoMs).unref();
+  };
+  process.on('SIGINT', onStop);
   try {
     const lines = readImport(
       file === '-' ? addAbortSignal(stop.signal, terminal.stdin) : chunksOf(file, stop.signal),
@@ -102,8 +106,6 @@ async function takeOver(
     }
     if (stop.signal.aborted) return endedBy.SIGINT;
     throw error;
-  } finally {
-    process.off('SIGINT', onStop);
   }
 }
 

@@ -381,7 +381,13 @@ test('an import that Ctrl-C ends takes over what it has read, and says how far i
     child.stdin.write(input);
     const run = runOf(child);
     await until(async () => Number((await redis.say('DBSIZE')).slice(1)) >= 250);
+    await redis.say('CLIENT', 'PAUSE', 60_000, 'WRITE');
     child.kill('SIGINT');
+    // Its last lines are on their way.
+    await until(async () => / flags=b /.test(await redis.say('CLIENT', 'LIST')));
+    // What the terminal has said npm says once more.
+    child.kill('SIGINT');
+    await redis.say('CLIENT', 'UNPAUSE');
     const { code, stdout, stderr } = await run;
     assert.match(stderr, /^Run it again to go on: what is there already is passed over\.\n$/m);
     assert.equal(code, 130);
