@@ -109,6 +109,7 @@ export function listed<T>(id: string, decode: () => T): Listed<T> {
 
 function decodeChange([name, change]: [string, unknown]): [string, AuditEntry['changes'][string]] {
   const [before, after] = list(change, (value) => value);
+  words(JSON.stringify([before, after])); // as they are shown
   return [words(name), [before, after]];
 }
 

@@ -74,6 +74,8 @@ test('an entry of the audit log with words that a terminal would obey is not rea
     { action: '\u001B[2J' },
     { keyId: '\u009B2J' },
     { changes: { '\u001B[2J': ['free', 'paid'] } },
+    { changes: { name: ['ada', '\u009B2J'] } },
+    { changes: { labels: [{ '\u202Ex': 'x' }, {}] } },
   ];
   for (const other of others) {
     assert.throws(() => decodeAuditEntry(head, JSON.stringify({ ...note, ...other })), Unreadable);
