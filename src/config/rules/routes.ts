@@ -29,15 +29,15 @@ export const routesHaveUpstreams: Rule = (draft, report) => {
   }
 };
 
-/** What a route competes for. */
-interface Taken {
+/** A route as those below it are compared with it. */
+interface Rival {
   readonly route: RawRoute;
   readonly segments: ReturnType<typeof segmentsOf>;
   readonly methods: ReadonlySet<string>;
 }
 
 export const routesAreDistinct: Rule = ({ config }, report) => {
-  const earlier = new Map<string, Taken[]>();
+  const earlier = new Map<string, Rival[]>();
   for (const route of config.routes) {
     const segments = segmentsOf(route.path);
     const methods = answeredMethods(route.methods);
