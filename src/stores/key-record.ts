@@ -1,6 +1,6 @@
 import { filled, none } from '../collections/filled.ts';
 import { isObject } from '../content/is-object.ts';
-import { isPrintable } from '../content/printable.ts';
+import { isPrintable, printable } from '../content/printable.ts';
 import type {
   AuditEntry,
   AuditNote,
@@ -150,7 +150,7 @@ function read<T>({ kind, id, text }: Kept, decode: (fields: Readonly<Record<stri
     return decode(mapping(JSON.parse(text)));
   } catch {
     // The parser's message quotes the text, which is nobody's business; this one says enough.
-    throw new Unreadable(`the record of ${kind} ${id} in the store cannot be read`);
+    throw new Unreadable(`the record of ${kind} ${printable(id)} in the store cannot be read`);
   }
 }
 

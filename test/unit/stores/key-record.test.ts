@@ -62,7 +62,9 @@ for (const [field, value] of spoilt) {
 
 test('no key has an id that a header or a terminal would obey', () => {
   const text = encodeKeyRecord(aKey({ secrets: [secret] }));
-  assert.throws(() => decodeKeyRecord('ada\r\nX-Admin: 1', 1, text), Unreadable);
+  const read = () => decodeKeyRecord('ada\r\nX-Admin: 1\u009B2J', 1, text);
+  assert.throws(read, Unreadable);
+  assert.throws(read, / the record of key ada\uFFFD\uFFFDX-Admin: 1\uFFFD2J in the store cannot be read$/);
 });
 
 test('an entry of the audit log with words that a terminal would obey is not read', () => {
