@@ -288,7 +288,7 @@ function bookRules(address: StoreKind['address']): void {
         [true, `demo-${at}`, null, [], null],
       );
     }
-    assert.equal((await book.verify(`${like}x`)).reason, 'mistyped');
+    assert.equal((await book.verify(`${like}xx`)).reason, 'mistyped');
     assert.equal((await book.verify('')).reason, 'missing');
   });
 
