@@ -1522,18 +1522,6 @@ test('a hundred mistakes are told, and of more how many there are', (t) => {
   assert.deepEqual(complaints(t, least + wrong.join('')).slice(100), ['… and 2 more']);
 });
 
-/* Each of them was compared with each plan: a reload served nobody for minutes. */
-test('of thousands of keys whose plan is gone only those that are told are compared with thousands of plans', (t) => {
-  const numbers = Array.from({ length: 5000 }, (_, at) => at);
-  const plans = numbers.map((at) => `plan${at}: {}`).join(', ');
-  const lost = numbers.map((at) => `- { id: k${at}, plan: lost, secret: sixteen-letters-${at} }\n`);
-  const from = process.cpuUsage();
-  const said = complaints(t, `${least}plans: { ${plans} }\nkeys:\n${lost.join('')}`);
-  assert.ok(process.cpuUsage(from).user < 5_000_000);
-  assert.match(said[0] ?? '', /: there is no plan "lost", choose from plan0, .* or 4980 more$/);
-  assert.equal(said.at(-1), '… and 4900 more');
-});
-
 test('what a variable holds is taken for a number or a choice only where it is one to the letter', (t) => {
   const text = `${least}workers: "\${WORKERS}"\nauth: { forwardKey: "\${FORWARD}" }\nlimits: { inFlight: "\${MOST}" }\n`;
   const good = { WORKERS: 'auto', FORWARD: 'true', MOST: '1000' };
