@@ -101,10 +101,11 @@ async function takeOver(
       terminal.stderr.write(`gatehouse: ${error.message}\n`);
       return exitCodes.failed;
     }
-    if (stop.signal.aborted || error instanceof StoreUnavailable) {
+    const isStopped = error instanceof Error && error.name === 'AbortError';
+    if (isStopped || error instanceof StoreUnavailable) {
       terminal.stderr.write('Run it again to go on: what is there already is passed over.\n');
     }
-    if (stop.signal.aborted) return endedBy.SIGINT;
+    if (isStopped) return endedBy.SIGINT;
     throw error;
   }
 }

@@ -374,7 +374,8 @@ test('an import that Ctrl-C ends takes over what it has read, and says how far i
   const long = join(tempFolder(t), 'long.csv');
   const many = Array.from({ length: 200 }, (_, at) => aBatch(`late-${at}`));
   writeFileSync(long, Buffer.concat([Buffer.from('secret,plan\n'), ...many]));
-  async function breakOff(source: string, input = '') {
+  const early = `secret,plan\n${aBatch('early').toString()}a-late-foreign-secret,free\n`;
+  async function breakOff(source: string, input: string, last: () => Promise<unknown>) {
     const words = [main, 'keys', 'import', source, '--config', file];
     const child = spawn(process.execPath, words, { stdio: 'pipe', timeout: 60_000 });
     // It is not ended, as on a terminal.
@@ -387,18 +388,25 @@ test('an import that Ctrl-C ends takes over what it has read, and says how far i
     await until(async () => / flags=b /.test(await redis.say('CLIENT', 'LIST')));
     // What the terminal has said npm says once more.
     child.kill('SIGINT');
-    await redis.say('CLIENT', 'UNPAUSE');
+    await last();
     const { code, stdout, stderr } = await run;
-    assert.match(stderr, /^Run it again to go on: what is there already is passed over\.\n$/m);
-    assert.equal(code, 130);
-    await redis.say('FLUSHALL');
-    return stdout;
+    assert.match(stderr, /^Run it again to go on: what is there already is passed over\.\n/m);
+    return { code, stdout, stderr };
   }
-  assert.equal(
-    await breakOff('-', `secret,plan\n${aBatch('early').toString()}a-late-foreign-secret,free\n`),
-    '251 lines: 251 added, 0 updated, 0 skipped, 0 refused\n',
-  );
-  assert.match(await breakOff(long), /^(\d{1,5}) lines: \1 added, 0 updated, 0 skipped, 0 refused\n$/);
+  async function goOn(): Promise<void> {
+    await redis.say('CLIENT', 'UNPAUSE');
+  }
+  const piped = await breakOff('-', early, goOn);
+  assert.equal(piped.code, 130);
+  assert.equal(piped.stdout, '251 lines: 251 added, 0 updated, 0 skipped, 0 refused\n');
+  await redis.say('FLUSHALL');
+  const read = await breakOff(long, '', goOn);
+  assert.equal(read.code, 130);
+  assert.match(read.stdout, /^(\d{1,5}) lines: \1 added, 0 updated, 0 skipped, 0 refused\n$/);
+  await redis.say('FLUSHALL');
+  const lost = await breakOff('-', early, () => redis.stop());
+  assert.equal(lost.code, 74, 'the store went, too, and that is what is told');
+  assert.match(lost.stderr, /^gatehouse: .*Redis/m);
 });
 
 test('of many lines that are refused as many are named as anybody would read, and the rest counted', async (t) => {
