@@ -384,10 +384,11 @@ test('an import that Ctrl-C ends takes over what it has read, and says how far i
     await until(async () => Number((await redis.say('DBSIZE')).slice(1)) >= 250);
     await redis.say('CLIENT', 'PAUSE', 60_000, 'WRITE');
     child.kill('SIGINT');
+    // What the terminal has said npm says once more, a moment later.
+    await redis.say('PING');
+    child.kill('SIGINT');
     // Its last lines are on their way.
     await until(async () => / flags=b /.test(await redis.say('CLIENT', 'LIST')));
-    // What the terminal has said npm says once more.
-    child.kill('SIGINT');
     await last();
     const { code, stdout, stderr } = await run;
     assert.match(stderr, /^Run it again to go on: what is there already is passed over\.\n/m);
