@@ -3,17 +3,7 @@ import { test } from 'node:test';
 import type { Grant, Outcome } from '../../../src/quota/grants.ts';
 import { settle } from '../../../src/stages/settle.ts';
 import type { Progress } from '../../../src/upstream/exchange.ts';
-
-const nothing: Progress = {
-  sent: false,
-  answered: undefined,
-  cost: undefined,
-  upstreamMs: undefined,
-  bytesIn: 0,
-  bytesOut: 0,
-  cut: undefined,
-  cause: undefined,
-};
+import { noProgress } from '../../helpers/progress.ts';
 
 const answered = (status: number): Outcome => ({ kind: 'answered', status });
 
@@ -36,7 +26,7 @@ for (const [name, progress, outcome] of endings) {
       settle: (how: Outcome) => told.push(how),
       leave: () => told.push('left'),
     };
-    settle(grant as unknown as Grant, { ...nothing, ...progress });
+    settle(grant as unknown as Grant, { ...noProgress(), ...progress });
     assert.deepEqual(told, [outcome, 'left']);
   });
 }
