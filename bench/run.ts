@@ -29,7 +29,8 @@ Scenarios: ${scenarios.map(({ name }) => name).join(', ')}
 Subjects: ${subjects.map(({ name }) => name).join(', ')}
 `;
 
-const coldNote = 'Node had not finished compiling: these figures are low for all that runs on it.\n';
+const coldNote =
+  'Node had not quite finished compiling: these figures are a little low for all that runs on it.\n';
 
 /** The assumed peak of the gateway, if it was not measured. */
 const peakAssumed = 10_000;
@@ -39,7 +40,7 @@ const flags = readFlags();
 const pace: Pace = {
   rounds: flags.rounds ?? (flags.quick ? 1 : 5),
   seconds: flags.seconds ?? (flags.quick ? 2 : 3),
-  warmSeconds: flags.quick ? 1 : warmSeconds,
+  warmSeconds: flags.quick ? 6 : warmSeconds,
   leadInSeconds: flags.quick ? 1 : 2,
 };
 
