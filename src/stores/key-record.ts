@@ -109,7 +109,7 @@ export function listed<T>(id: string, decode: () => T): Listed<T> {
 
 function decodeChange([name, change]: [string, unknown]): [string, AuditEntry['changes'][string]] {
   const [before, after] = list(change, (value) => value);
-  words(JSON.stringify([before, after])); // as they are shown
+  if (!isPrintable(JSON.stringify([before, after]))) throw malformed(); // as they are shown
   return [words(name), [before, after]];
 }
 
