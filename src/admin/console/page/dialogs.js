@@ -73,7 +73,7 @@ export function showSecret(keyId, secret, ...note) {
       'This is the only time that it is shown. Copy it now: nobody can ask for it again.',
     ),
     code,
-    element('p', {}, ...note),
+    ...(note.length === 0 ? [] : [element('p', {}, ...note)]),
     said,
     element(
       'div',
