@@ -1,8 +1,8 @@
 import { globSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 
-const written = fileURLToPath(new URL('../node_modules/.cache/gatehouse-tests', import.meta.url));
+const written = join(import.meta.dirname, '../node_modules/.cache/gatehouse-tests');
 
 /**
  * Folders whose tests share one process each: half of what these small files cost was the start of their processes and the loading
