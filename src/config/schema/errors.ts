@@ -1,5 +1,6 @@
 import type { JSONSchema } from 'json-schema-to-ts';
 import { refusalCodes } from '../../refusals.ts';
+import { integer, mapping, text } from './kinds.ts';
 
 /** Other statuses and words for refusals. */
 export const errors = {
@@ -8,23 +9,18 @@ export const errors = {
   type: 'object',
   propertyNames: { enum: refusalCodes },
   default: {},
-  additionalProperties: {
-    description: 'What replaces the default answer; what is absent stays as it is.',
-    type: 'object',
-    additionalProperties: false,
+  additionalProperties: mapping('What replaces the default answer; what is absent stays as it is.', {
     properties: {
-      status: { description: 'HTTP status, from 400 to 599.', type: 'integer', minimum: 400, maximum: 599 },
-      message: {
-        description: 'The `error` field of the answer. It replaces every sentence of this refusal.',
-        type: 'string',
+      status: integer('HTTP status, from 400 to 599.', { minimum: 400, maximum: 599 }),
+      message: text('The `error` field of the answer. It replaces every sentence of this refusal.', {
         minLength: 1,
         maxLength: 1000,
-      },
+      }),
       fields: {
         description: 'Further fields of the answer, any JSON. `error` is not among them, that is `message`.',
         type: 'object',
         default: {},
       },
     },
-  },
+  }),
 } as const satisfies JSONSchema;

@@ -1,37 +1,28 @@
 import type { JSONSchema } from 'json-schema-to-ts';
+import { duration, mapping, text } from './kinds.ts';
 
 /** How the process keeps its data, stops, and speaks. */
-export const store = {
-  description:
-    'Where keys and usage are kept: sqlite: and a file, relative to the working directory, or redis://user:password@host:6379/0, rediss:// for TLS (?ca=/file.pem for its authorities), redis+sentinel://host:26379/master, redis+cluster://host:6379. Several hosts are separated by commas.',
-  type: 'string',
-  format: 'store',
-  writeOnly: true,
-  default: 'sqlite:./data/gatehouse.db',
-} as const satisfies JSONSchema;
+export const store = text(
+  'Where keys and usage are kept: sqlite: and a file, relative to the working directory, or redis://user:password@host:6379/0, rediss:// for TLS (?ca=/file.pem for its authorities), redis+sentinel://host:26379/master, redis+cluster://host:6379. Several hosts are separated by commas.',
+  { format: 'store', writeOnly: true, default: 'sqlite:./data/gatehouse.db' },
+);
 
-export const storeDeadline = {
-  description:
-    'How long to wait for one answer from the store; after that `onStoreFailure` of the plan decides.',
-  type: 'string',
-  format: 'duration',
-  default: '250ms',
-} as const satisfies JSONSchema;
+export const storeDeadline = duration(
+  'How long to wait for one answer from the store; after that `onStoreFailure` of the plan decides.',
+  { default: '250ms' },
+);
 
-export const usage = {
-  description:
-    'Where callers read their own quotas, with GET and their own key. It costs nothing. Off when absent.',
-  type: 'object',
-  additionalProperties: false,
-  required: ['path'],
-  properties: {
-    path: {
-      description: 'Path after basePath, such as /v1/usage. Literal segments only, and no route has it.',
-      type: 'string',
-      format: 'base-path',
+export const usage = mapping(
+  'Where callers read their own quotas, with GET and their own key. It costs nothing. Off when absent.',
+  {
+    required: ['path'],
+    properties: {
+      path: text('Path after basePath, such as /v1/usage. Literal segments only, and no route has it.', {
+        format: 'base-path',
+      }),
     },
   },
-} as const satisfies JSONSchema;
+);
 
 export const workers = {
   description:
@@ -43,45 +34,27 @@ export const workers = {
   default: 1,
 } as const satisfies JSONSchema;
 
-export const drain = {
-  description: 'How the gateway stops.',
-  type: 'object',
-  additionalProperties: false,
+export const drain = mapping('How the gateway stops.', {
   default: {},
   properties: {
-    delay: {
-      description:
-        'Between "not ready" and closing the listener, so that a load balancer can stop sending requests. 0s for none.',
-      type: 'string',
-      format: 'duration-or-zero',
-      default: '0s',
-    },
-    timeout: {
-      description: 'For requests in flight to finish; what is left then is cut.',
-      type: 'string',
-      format: 'duration',
-      default: '30s',
-    },
+    delay: text(
+      'Between "not ready" and closing the listener, so that a load balancer can stop sending requests. 0s for none.',
+      { format: 'duration-or-zero', default: '0s' },
+    ),
+    timeout: duration('For requests in flight to finish; what is left then is cut.', { default: '30s' }),
   },
-} as const satisfies JSONSchema;
+});
 
-export const log = {
-  description: 'What the process writes to its standard output.',
-  type: 'object',
-  additionalProperties: false,
+export const log = mapping('What the process writes to its standard output.', {
   default: {},
   properties: {
-    level: {
-      description: 'The least serious lines that are written.',
-      type: 'string',
+    level: text('The least serious lines that are written.', {
       enum: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
       default: 'info',
-    },
-    format: {
-      description: 'json for machines, pretty for people, auto for pretty on a terminal and json elsewhere.',
-      type: 'string',
+    }),
+    format: text('json for machines, pretty for people, auto for pretty on a terminal and json elsewhere.', {
       enum: ['auto', 'json', 'pretty'],
       default: 'auto',
-    },
+    }),
   },
-} as const satisfies JSONSchema;
+});

@@ -1,5 +1,5 @@
-import type { JSONSchema } from 'json-schema-to-ts';
 import { costMax } from '../plan-rule.ts';
+import { boolean, duration, integer, list, mapping, size, text } from './kinds.ts';
 import { file, upload } from './uploads.ts';
 
 /** The methods a route can allow. CONNECT and TRACE are not among them, so no route ever lets them through. */
@@ -28,128 +28,84 @@ export function answeredMethods(allowed: readonly string[]): ReadonlySet<string>
   return new Set(allowed.includes('GET') ? [...allowed, 'HEAD'] : allowed);
 }
 
-const json = {
-  description: 'Take a JSON body (RFC 8259, UTF-8), checked before the upstream sees it.',
-  type: 'object',
-  additionalProperties: false,
+const json = mapping('Take a JSON body (RFC 8259, UTF-8), checked before the upstream sees it.', {
   properties: {
-    maxSize: { description: 'Largest body.', type: 'string', format: 'size', default: '64KB' },
-    maxDepth: {
-      description: 'How deep objects and arrays may be nested.',
-      type: 'integer',
+    maxSize: size('Largest body.', { default: '64KB' }),
+    maxDepth: integer('How deep objects and arrays may be nested.', {
       minimum: 1,
       maximum: 1000,
       default: 32,
-    },
-    maxValues: {
-      description: 'How many objects, arrays and other values there may be in all.',
-      type: 'integer',
+    }),
+    maxValues: integer('How many objects, arrays and other values there may be in all.', {
       minimum: 1,
       default: 200_000,
-    },
-    suffixed: {
-      description: 'Take application/*+json beside application/json.',
-      type: 'boolean',
-      default: false,
-    },
+    }),
+    suffixed: boolean('Take application/*+json beside application/json.', { default: false }),
     schema: {
       description:
         'JSON Schema (draft 2020-12) of the body; any JSON passes when absent. ${…} is not expanded inside it.',
       type: 'object',
     },
   },
-} as const satisfies JSONSchema;
+});
 
-const any = {
-  description:
-    'Take any body of any content type, of which only the size is checked. What is larger than 64KB is forwarded while it arrives.',
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    maxSize: { description: 'Largest body.', type: 'string', format: 'size', default: '1MB' },
-    minRate: {
-      description:
+const any = mapping(
+  'Take any body of any content type, of which only the size is checked. What is larger than 64KB is forwarded while it arrives.',
+  {
+    properties: {
+      maxSize: size('Largest body.', { default: '1MB' }),
+      minRate: size(
         'Bytes per second that the client must send while it is waited for; no minimum when absent.',
-      type: 'string',
-      format: 'size',
-    },
-    timeout: {
-      description:
+      ),
+      timeout: duration(
         'How long the client may be waited for until all of the body is there; limits.requestTimeout when absent.',
-      type: 'string',
-      format: 'duration',
+      ),
     },
   },
-} as const satisfies JSONSchema;
+);
 
 /** For WebSockets that are let through without further options. */
 export const websocketDefaults = { idleTimeout: '5m', maxSockets: 256 } as const;
 
-const websocket = {
-  description: 'Let WebSockets (RFC 6455) through.',
-  type: 'object',
-  additionalProperties: false,
+const websocket = mapping('Let WebSockets (RFC 6455) through.', {
   properties: {
-    idleTimeout: {
-      description: 'How long neither side may say anything before both are closed.',
-      type: 'string',
-      format: 'duration',
+    idleTimeout: duration('How long neither side may say anything before both are closed.', {
       default: websocketDefaults.idleTimeout,
-    },
-    maxSockets: {
-      description: 'Open sockets of this route. Each of them counts as a request in flight, too.',
-      type: 'integer',
+    }),
+    maxSockets: integer('Open sockets of this route. Each of them counts as a request in flight, too.', {
       minimum: 1,
       maximum: 1_000_000,
       default: websocketDefaults.maxSockets,
-    },
+    }),
   },
-} as const satisfies JSONSchema;
+});
 
 /** What the gateway lets through, and where to. */
-export const routes = {
-  description: 'The endpoints. What is not listed is refused.',
-  type: 'array',
+export const routes = list('The endpoints. What is not listed is refused.', {
   minItems: 1,
-  items: {
-    description: 'One endpoint.',
-    type: 'object',
-    additionalProperties: false,
+  items: mapping('One endpoint.', {
     required: ['path', 'methods'],
     properties: {
-      name: {
-        description: 'Name in logs and metrics; the path when absent.',
-        type: 'string',
-        format: 'title',
-        maxLength: 100,
-      },
-      path: {
-        description:
-          'Path after basePath. A segment is literal text, ":name" for any one segment, or a final "*" for one or more. The most exact route wins.',
-        type: 'string',
-        format: 'path',
-      },
-      methods: {
-        description: 'Allowed methods in upper case. HEAD is allowed wherever GET is.',
-        type: 'array',
+      name: text('Name in logs and metrics; the path when absent.', { format: 'title', maxLength: 100 }),
+      path: text(
+        'Path after basePath. A segment is literal text, ":name" for any one segment, or a final "*" for one or more. The most exact route wins.',
+        { format: 'path' },
+      ),
+      methods: list('Allowed methods in upper case. HEAD is allowed wherever GET is.', {
         minItems: 1,
         uniqueItems: true,
-        items: { description: 'One method.', type: 'string', enum: methods },
-      },
-      upstream: { description: "Name under `upstreams`; the version's when absent.", type: 'string' },
-      cost: {
-        description: 'Units of quota that one request takes; 0 for none.',
-        type: 'integer',
+        items: text('One method.', { enum: methods }),
+      }),
+      upstream: text("Name under `upstreams`; the version's when absent."),
+      cost: integer('Units of quota that one request takes; 0 for none.', {
         minimum: 0,
         maximum: costMax,
         default: 1,
-      },
-      costHeader: {
-        description:
-          'Response header in which the upstream may say what the request really cost, a whole number of units. The caller never sees it.',
-        type: 'string',
-        format: 'cost-header',
-      },
+      }),
+      costHeader: text(
+        'Response header in which the upstream may say what the request really cost, a whole number of units. The caller never sees it.',
+        { format: 'cost-header' },
+      ),
       body: {
         description:
           'What body is taken: none (the default, a request with a body is refused), json, upload, file or any.',
@@ -173,5 +129,5 @@ export const routes = {
         default: 'none',
       },
     },
-  },
-} as const satisfies JSONSchema;
+  }),
+});
