@@ -1,11 +1,14 @@
 import { fold } from '../wire/headers.ts';
 import type { BodyCheck } from './body-schema/compile-schema.ts';
+import { readFieldKinds } from './body-schema/field-kinds.ts';
 import { checked, duration, size } from './checked.ts';
 import type { BodyRule, Route, UpgradeRule, Version } from './config.ts';
-import { resolveFile, resolveForm } from './resolve-upload.ts';
 import { pathBelow } from './route-path.ts';
-import type { RawBody, RawRoute } from './schema.ts';
+import type { RawBody, RawRoute, RawUpload } from './schema.ts';
 import { answeredMethods, websocketDefaults } from './schema/routes.ts';
+import type { FileRule } from './upload-rule.ts';
+
+type RawFile = NonNullable<RawBody['file']>;
 
 /** What a route is resolved with, besides its own text. */
 interface RouteSurroundings {
@@ -55,6 +58,54 @@ function resolveAny({ maxSize, minRate, timeout }: NonNullable<RawBody['any']>, 
     bytesPerSecondMin: minRate === undefined ? 0 : size(minRate),
   };
   return { kind: 'any', sizeMax: size(maxSize), arrival };
+}
+
+function resolveForm(form: RawUpload, check: BodyCheck | undefined): BodyRule {
+  const { maxCount, maxSize, names, schema } = form.fields;
+  const upload = {
+    kind: 'form',
+    sizeMax: size(form.maxSize),
+    files: new Map(
+      Object.entries(form.files).map(([name, field]) => [name, resolveField(field, form.maxSize)]),
+    ),
+    fields: {
+      countMax: maxCount,
+      sizeMax: size(maxSize),
+      names,
+      check,
+      kinds: readFieldKinds(schema ?? {}),
+    },
+    others: form.others,
+    forward: form.forward,
+  } as const;
+  return { kind: 'upload', upload, arrival: arrivalOf(form) };
+}
+
+function resolveField(field: RawUpload['files'][string], formSize: string): FileRule {
+  return {
+    required: field.required,
+    countMax: field.maxCount,
+    sizeMax: size(field.maxSize ?? formSize),
+    sizeMin: size(field.minSize),
+    types: field.types,
+    extensions: field.extensions,
+    nameLengthMax: field.nameLength,
+  };
+}
+
+function resolveFile(file: RawFile): BodyRule {
+  const upload = {
+    kind: 'file',
+    sizeMax: size(file.maxSize),
+    sizeMin: size(file.minSize),
+    types: file.types,
+    forward: file.forward,
+  } as const;
+  return { kind: 'upload', upload, arrival: arrivalOf(file) };
+}
+
+function arrivalOf({ minRate, timeout }: Pick<RawFile, 'minRate' | 'timeout'>) {
+  return { timeoutMs: duration(timeout), bytesPerSecondMin: size(minRate) };
 }
 
 /** The rule for WebSockets; undefined where there are none. */
