@@ -5,15 +5,7 @@ import { checked } from './checked.ts';
 import type { Config } from './config.ts';
 import { hashSecrets } from './digest.ts';
 import { childPointer, holderOf } from './json-pointer.ts';
-import {
-  ConfigErrors,
-  ConfigUnreadable,
-  printProblem,
-  sortProblems,
-  type Finding,
-  type Problem,
-  type Sentence,
-} from './problems.ts';
+import { ConfigErrors, ConfigUnreadable, printProblems, type Problem, type Sentence } from './problems.ts';
 import { readText, UnusableText } from './read-text.ts';
 import { resolveConfig, type CheckedConfig } from './resolve-config.ts';
 import { rules } from './rules.ts';
@@ -65,7 +57,7 @@ function readConfigText(file: string): string {
 type Findings = ReturnType<typeof collectFindings>;
 
 function collectFindings(file: string, places: Places) {
-  const problems: Finding[] = [];
+  const problems: Problem[] = [];
   const warnings: Problem[] = [];
   const pointers = new Set<string>();
   return {
@@ -79,9 +71,9 @@ function collectFindings(file: string, places: Places) {
     warn: (pointer: string, message: string) =>
       void warnings.push({ file, ...places.locate(pointer), message }),
     pointers: (): readonly string[] => [...pointers],
-    warnings: (): readonly string[] => sortProblems(warnings).map(printProblem),
+    warnings: (): readonly string[] => printProblems(warnings),
     throwIfAny: (): void => {
-      if (problems.length > 0) throw new ConfigErrors(sortProblems(problems));
+      if (problems.length > 0) throw new ConfigErrors(problems);
     },
   };
 }

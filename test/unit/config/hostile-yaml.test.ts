@@ -119,10 +119,7 @@ test('random mutations of the example load or give errors with lines', (t) => {
       loaded += 1;
     } catch (error) {
       assert.ok(error instanceof ConfigErrors, `${String(error)}\n${text}`);
-      assert.ok(error.problems.length > 0);
-      for (const { line, column, message } of error.problems) {
-        assert.ok(line >= 1 && column >= 1 && message !== '', `${error.message}\n${text}`);
-      }
+      for (const line of error.lines) assert.match(line, /^[^:]+:[1-9]\d*:[1-9]\d*: ./, text);
     }
   }
   assert.ok(loaded > 0 && loaded < rounds, `${loaded} of ${rounds} loaded`);

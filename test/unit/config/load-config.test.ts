@@ -4,7 +4,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import os, { availableParallelism, tmpdir } from 'node:os';
 import { test } from 'node:test';
 import { loadConfig } from '../../../src/config/load-config.ts';
-import { ConfigErrors, ConfigUnreadable } from '../../../src/config/problems.ts';
+import { ConfigUnreadable } from '../../../src/config/problems.ts';
 import { complaints } from '../../helpers/complaints.ts';
 import { writeTemporary } from '../../helpers/config-file.ts';
 
@@ -464,19 +464,6 @@ plans: { free: {} }
     '6:20: keys[0].plan: there is no plan "fre", did you mean "free"?',
     '6:31: keys[0].secret: the value must be visible ASCII characters without spaces or line breaks',
   ]);
-});
-
-test('an error keeps its parts for programs', (t) => {
-  const file = writeTemporary(t, `${least}nope: 1\n`);
-  assert.throws(
-    () => loadConfig(file, {}),
-    (error) => {
-      assert.ok(error instanceof ConfigErrors);
-      const [problem] = error.problems;
-      assert.deepEqual({ ...problem, message: '' }, { file, line: 3, column: 1, path: 'nope', message: '' });
-      return true;
-    },
-  );
 });
 
 test('a plan is completed, so that no request thinks about defaults', (t) => {

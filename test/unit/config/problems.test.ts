@@ -14,8 +14,8 @@ test('words are looked for only for the hundred mistakes that are told', () => {
     path: '',
     message: (): string => `wrong ${(looked += 1)}`,
   }));
-  const { lines, problems, count, message } = new ConfigErrors(found);
-  assert.deepEqual([looked, problems.length, count, lines.length], [100, 100, 150, 101]);
+  const { lines, count, message } = new ConfigErrors(found);
+  assert.deepEqual([looked, count, lines.length], [100, 150, 101]);
   assert.match(message, /^gateway\.yaml:1:1: wrong 1\n/);
   assert.match(message, /:100:1: wrong 100\n… and 50 more$/);
 });
