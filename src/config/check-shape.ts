@@ -58,9 +58,9 @@ export function salvage(tree: unknown, broken: readonly string[]): RawConfig | u
   return undefined;
 }
 
-/** Where the mistake itself stands: an unknown or missing option at its own key, everything else at the value that was refused. */
-export function faulty({ instancePath, keyword, params }: ShapeError): string {
-  const key: unknown = params[keysOf[keyword] ?? 'propertyName'];
+/** Where the mistake itself stands: that of a key, as one that is unknown or missing, there, any other at the value that was refused. */
+export function faulty({ instancePath, keyword, params, propertyName }: ShapeError): string {
+  const key: unknown = params[keysOf[keyword] ?? 'propertyName'] ?? propertyName;
   return typeof key === 'string' ? childPointer(instancePath, key) : instancePath;
 }
 

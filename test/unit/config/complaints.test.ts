@@ -378,6 +378,14 @@ routes:
     says: ['3:11: errors.key_mising: there is no refusal "key_mising", did you mean "key_missing"?'],
   },
   {
+    name: 'what is wrong in others beside a name that is none',
+    text: `${least}errors: { key_mising: {}, client_gone: {} }\n`,
+    says: [
+      '3:11: errors.key_mising: there is no refusal "key_mising", did you mean "key_missing"?',
+      '3:27: errors.client_gone: is never answered, the client has left: remove it',
+    ],
+  },
+  {
     name: 'a refusal that sounds like another',
     text: `${least}errors: { quota_exceeded: {} }\n`,
     says: [
