@@ -107,12 +107,6 @@ test('mistakes between fields are told beside those within, however long the lis
   );
 });
 
-test('a hundred mistakes are told, and of more how many there are', (t) => {
-  const wrong = Array.from({ length: 102 }, (_, at) => `wrong${at}: 1\n`);
-  assert.equal(complaints(t, least + wrong.slice(2).join('')).length, 100);
-  assert.deepEqual(complaints(t, least + wrong.join('')).slice(100), ['… and 2 more']);
-});
-
 test('what a variable holds is taken for a number or a choice only where it is one to the letter', (t) => {
   const text = `${least}workers: "\${WORKERS}"\nauth: { forwardKey: "\${FORWARD}" }\nlimits: { inFlight: "\${MOST}" }\n`;
   const good = { WORKERS: 'auto', FORWARD: 'true', MOST: '1000' };

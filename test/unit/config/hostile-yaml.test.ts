@@ -11,12 +11,7 @@ import { createRandom, type Random } from '../../helpers/random.ts';
 const example = readFileSync(new URL('../../../config/gateway.yaml', import.meta.url), 'utf8');
 
 const laughs = Array.from({ length: 12 }, (_, at) => {
-  const inner =
-    at === 0
-      ? '"lol"'
-      : Array(10)
-          .fill(`*l${at - 1}`)
-          .join(', ');
+  const inner = at === 0 ? '"lol"' : `*l${at - 1}, `.repeat(10);
   return `l${at}: &l${at} [${inner}]`;
 }).join('\n');
 
@@ -36,11 +31,6 @@ const hostile: readonly { name: string; content: string | Uint8Array; says: RegE
     name: 'thousands of keys',
     content: Array.from({ length: 3000 }, (_, n) => `k${n}: 1`).join('\n'),
     says: /k0: unknown option/,
-  },
-  {
-    name: 'more than a megabyte',
-    content: '#'.repeat(1024 * 1024 + 1),
-    says: /^1:1: the file is larger than 1MB$/,
   },
   {
     name: 'bytes that are no UTF-8',
@@ -111,11 +101,13 @@ test('no secret is in any sentence, however the file is broken around it', (t) =
 test('random mutations of the example load or give errors with lines', (t) => {
   const random = createRandom(20_261_031);
   const rounds = 60;
+  const file = writeTemporary(t, '');
   let loaded = 0;
   for (let round = 0; round < rounds; round += 1) {
     const text = mutate(example, random);
     try {
-      loadConfig(rewrite(t, text), { DEMO_KEY: 'a-demo-key-for-the-fuzz' });
+      writeFileSync(file, text);
+      loadConfig(file, { DEMO_KEY: 'a-demo-key-for-the-fuzz' });
       loaded += 1;
     } catch (error) {
       assert.ok(error instanceof ConfigErrors, `${String(error)}\n${text}`);
@@ -125,47 +117,9 @@ test('random mutations of the example load or give errors with lines', (t) => {
   assert.ok(loaded > 0 && loaded < rounds, `${loaded} of ${rounds} loaded`);
 });
 
-let scratch: string | undefined;
-
-function rewrite(t: Parameters<typeof writeTemporary>[0], text: string): string {
-  scratch ??= writeTemporary(t, '');
-  writeFileSync(scratch, text);
-  return scratch;
-}
-
-const pieces = [
-  '',
-  ' ',
-  '\n',
-  '\t',
-  ':',
-  '-',
-  '"',
-  "'",
-  '{',
-  '}',
-  '[',
-  ']',
-  '${',
-  '&a ',
-  '*a',
-  '!t ',
-  '#',
-  '0',
-  '-1',
-  'null',
-  '~',
-  '.nan',
-  '|',
-  '>',
-  '__proto__: 1\n',
-  'routes:',
-  '\u0000',
-  '\uD800',
-  '%',
-  '? ',
-  '<<: ',
-];
+const pieces = ' \n\t:-"\'{}[]#0~|>%\u0000\uD800'
+  .split('')
+  .concat('', '${', '&a ', '*a', '!t ', '-1', 'null', '.nan', '__proto__: 1\n', 'routes:', '? ', '<<: ');
 
 function mutate(text: string, random: Random): string {
   const below = (limit: number): number => Math.floor(random() * limit);

@@ -18,6 +18,7 @@ test('words are looked for only for the hundred mistakes that are told', () => {
   assert.deepEqual([looked, count, lines.length], [100, 150, 101]);
   assert.match(message, /^gateway\.yaml:1:1: wrong 1\n/);
   assert.match(message, /:100:1: wrong 100\n… and 50 more$/);
+  assert.equal(new ConfigErrors(found.slice(50)).lines.length, 100);
 });
 
 test('the names near to one that is missing are looked for when that is told', () => {
