@@ -4,8 +4,8 @@ import type { PlanRule } from './plan-rule.ts';
 import type { UploadRule } from './upload-rule.ts';
 
 /**
- * The whole configuration after loading: complete, frozen, durations in milliseconds, sizes in bytes.
- * Nothing in it is optional, so no code on the path of a request has to think about defaults.
+ * The whole configuration after loading: complete, frozen, durations in milliseconds, sizes in bytes. The schema says what each option
+ * is for; here stands what it has become. Nothing is optional, so no code on the path of a request has to think about defaults.
  */
 export interface Config {
   readonly file: string;
@@ -14,10 +14,8 @@ export interface Config {
   readonly admin: { readonly listen: Address; readonly tokens: readonly AdminToken[] };
   /** Processes that serve; with more than one, another leads them. */
   readonly workers: number;
-  /** CIDRs (or single addresses) of proxies whose X-Forwarded-* is believed. */
   readonly trustProxy: readonly string[];
   readonly store: StoreAddress;
-  /** How long a call to the store may take. */
   readonly storeDeadlineMs: number;
   readonly auth: AuthConfig;
   readonly plans: ReadonlyMap<string, Plan>;
@@ -30,7 +28,6 @@ export interface Config {
   readonly errors: ReadonlyMap<RefusalCode, RefusalWording>;
   readonly limits: Limits;
   readonly spool: SpoolConfig;
-  /** Send `Forwarded` (RFC 7239) beside the X-Forwarded-* headers. */
   readonly forwarded: boolean;
   readonly drain: { readonly delayMs: number; readonly timeoutMs: number };
   readonly log: { readonly level: LogLevel; readonly format: LogFormat };
@@ -43,12 +40,7 @@ export interface Address {
   readonly port: number;
 }
 
-export type StoreAddress = SqliteAddress | RedisAddress;
-
-interface SqliteAddress {
-  readonly kind: 'sqlite';
-  readonly path: string;
-}
+export type StoreAddress = { readonly kind: 'sqlite'; readonly path: string } | RedisAddress;
 
 export interface RedisAddress {
   readonly kind: 'redis';
@@ -80,7 +72,6 @@ export interface AuthConfig {
   readonly header: string;
   readonly forwardKey: boolean;
   readonly cacheForMs: number;
-  /** How long a key that the store vouched for keeps working while the store is down. */
   readonly graceOnOutageMs: number;
   /** Put before every secret that is made, followed by an underscore. */
   readonly prefix: string;
@@ -118,9 +109,8 @@ export interface UpstreamConfig {
   /** Origins, `http://host:port` or `https://host`, without a path. */
   readonly targets: readonly string[];
   readonly timeouts: { readonly connectMs: number; readonly responseMs: number; readonly idleMs: number };
-  /** Requests at work at each target, at most; each on its own connection. WebSockets do not count. */
+  /** WebSockets do not count. */
   readonly connections: number;
-  /** Send the client's own Host instead of the target's. */
   readonly preserveHost: boolean;
   /** PEM text of the authorities to trust for https targets; undefined = those that Node trusts. */
   readonly ca: string | undefined;
@@ -132,7 +122,6 @@ export interface Version {
   /** Milliseconds since the epoch. */
   readonly deprecatedAt: number | undefined;
   readonly sunsetAt: number | undefined;
-  /** Where the deprecation is explained, sent as a Link header. */
   readonly link: string | undefined;
   readonly afterSunset: 'serve' | 'gone';
 }
@@ -183,7 +172,6 @@ export interface JsonBodyRule {
   readonly sizeMax: number;
   readonly depthMax: number;
   readonly valuesMax: number;
-  /** Take `application/*+json` beside `application/json`. */
   readonly suffixed: boolean;
   readonly check: BodyCheck | undefined;
 }
@@ -202,21 +190,14 @@ export interface AnyBodyRule {
 
 export interface Limits {
   readonly connections: number;
-  /** Requests being worked on in the whole process. */
   readonly inFlight: number;
-  /** Pipelined requests of one connection being worked on. */
   readonly inFlightPerConnection: number;
   readonly headerBytes: number;
   readonly headerCount: number;
-  /** To the end of the headers of a request, from its first byte or from the opening of its connection. */
   readonly headerTimeoutMs: number;
-  /** From the end of the headers to the end of a body that sets no time of its own. */
   readonly requestTimeoutMs: number;
-  /** How long an idle connection is kept. */
   readonly keepAliveMs: number;
-  /** How long a client may be seen to take nothing of an answer that waits for it. */
   readonly stalledReaderMs: number;
-  /** All request bodies held in memory at one time. */
   readonly bodyMemory: number;
 }
 

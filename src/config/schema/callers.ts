@@ -1,6 +1,5 @@
 import { boolean, duration, integer, list, mapping, text } from './kinds.ts';
 
-/** Who may call: the header of the key, and the keys written into the file. */
 export const auth = mapping('How a caller is recognised.', {
   default: {},
   properties: {

@@ -2,7 +2,6 @@ import type { JSONSchema } from 'json-schema-to-ts';
 import { refusalCodes } from '../../refusals.ts';
 import { integer, mapping, text } from './kinds.ts';
 
-/** Other statuses and words for refusals. */
 export const errors = {
   description:
     'Other statuses, words and fields for refusals, by their code (the X-Gatehouse-Refusal header).',

@@ -1,6 +1,5 @@
 import { duration, integer, mapping, size } from './kinds.ts';
 
-/** The most that the process takes on. */
 export const limits = mapping('The most that the process takes on. None of them can be switched off.', {
   default: {},
   properties: {

@@ -3,7 +3,6 @@ import { boolean, list, mapping, text } from './kinds.ts';
 
 const address = { type: ['integer', 'string'], format: 'address', minimum: 0, maximum: 65_535 } as const;
 
-/** Where the gateway listens, and whom it believes there. */
 export const listen = {
   description:
     'Where developers call: "host:port", "[ipv6]:port", or a port alone for every IPv4 interface. Port 0 takes any free port.',

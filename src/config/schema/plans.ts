@@ -65,7 +65,6 @@ const concurrency = {
   },
 } as const satisfies JSONSchema;
 
-/** What a key may use, how fast, and how much at one time. */
 export const plans = {
   description:
     'Plans by name. Every key belongs to one; its name travels to the upstream in X-Gatehouse-Plan.',

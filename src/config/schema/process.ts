@@ -1,7 +1,6 @@
 import type { JSONSchema } from 'json-schema-to-ts';
 import { duration, mapping, text } from './kinds.ts';
 
-/** How the process keeps its data, stops, and speaks. */
 export const store = text(
   'Where keys and usage are kept: sqlite: and a file, relative to the working directory, or redis://user:password@host:6379/0, rediss:// for TLS (?ca=/file.pem for its authorities), redis+sentinel://host:26379/master, redis+cluster://host:6379. Several hosts are separated by commas.',
   { format: 'store', writeOnly: true, default: 'sqlite:./data/gatehouse.db' },

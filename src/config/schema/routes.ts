@@ -80,7 +80,6 @@ const websocket = mapping('Let WebSockets (RFC 6455) through.', {
   },
 });
 
-/** What the gateway lets through, and where to. */
 export const routes = list('The endpoints. What is not listed is refused.', {
   minItems: 1,
   items: mapping('One endpoint.', {

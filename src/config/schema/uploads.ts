@@ -55,7 +55,6 @@ const fields = mapping('The text fields of the form, which are held in memory.',
   },
 });
 
-/** A form with files. */
 export const upload = mapping('Take multipart/form-data, in the one form that every parser reads alike.', {
   required: ['files'],
   properties: {
@@ -77,12 +76,10 @@ export const upload = mapping('Take multipart/form-data, in the one form that ev
   },
 });
 
-/** A bare file. */
 export const file = mapping('Take a body that is the bare file, described by its Content-Type.', {
   properties: { maxSize, minSize, types, minRate, timeout, forward },
 });
 
-/** Where uploads wait until each has passed in full. */
 export const spool = mapping(
   'Where uploads with `forward: whole` wait until each has passed in full; beyond it they are answered 503.',
   {

@@ -16,7 +16,6 @@ const timeouts = mapping('How long the gateway waits for this upstream.', {
   },
 });
 
-/** The services behind the gateway. */
 export const upstreams = {
   description: 'The services behind the gateway, by name.',
   type: 'object',
@@ -47,7 +46,6 @@ export const upstreams = {
   }),
 } as const satisfies JSONSchema;
 
-/** The versions of the API, each the first segment of its routes. */
 export const versions = {
   description: 'Versions of the API by name; the name is the first segment of its routes, after basePath.',
   type: 'object',

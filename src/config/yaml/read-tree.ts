@@ -15,8 +15,6 @@ interface Reader {
   repeated: number;
 }
 
-type TreeOptions = Omit<Reader, 'anchors' | 'repeated'>;
-
 interface NodeSpot extends Spot {
   readonly depth: number;
   readonly aliased: boolean;
@@ -32,7 +30,7 @@ const unexpanded = /^\/routes\/\d+\/body\/(?:json|upload\/fields)\/schema\//;
  * Turns the YAML nodes into plain values, expands `${…}`, remembers every place and reports what strict reading
  * refuses: repeated keys, merge keys, aliases that are unknown or multiply without end.
  */
-export function readTree(options: TreeOptions): unknown {
+export function readTree(options: Omit<Reader, 'anchors' | 'repeated'>): unknown {
   const root = options.source.document.contents;
   const reader = { ...options, anchors: new Map<string, unknown>(), repeated: 0 };
   const spot = { pointer: '', path: '', offset: root?.range[0] ?? 0, depth: 0, aliased: false };
