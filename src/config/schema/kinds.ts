@@ -5,8 +5,23 @@ export const size = kind({ type: 'string', format: 'size' });
 export const integer = kind({ type: 'integer' });
 export const boolean = kind({ type: 'boolean' });
 export const list = kind({ type: 'array' });
+
+const closed = kind({ type: 'object', additionalProperties: false });
+
 /** A mapping with these options and no others. */
-export const mapping = kind({ type: 'object', additionalProperties: false });
+export function mapping<const Required extends readonly string[], const Options extends object>(
+  description: string,
+  required: Required,
+  properties: Options,
+) {
+  const needed = (required.length === 0 ? {} : { required }) as { readonly required: Required };
+  return closed(description, { ...needed, properties });
+}
+
+/** One that may be left out whole, as all of its options have defaults. */
+export function section<const Options extends object>(description: string, properties: Options) {
+  return closed(description, { default: {}, properties });
+}
 
 function kind<const Kind extends object>(type: Kind) {
   return <const More extends object = object>(description: string, more?: More) =>

@@ -1,5 +1,5 @@
 import type { JSONSchema } from 'json-schema-to-ts';
-import { boolean, list, mapping, text } from './kinds.ts';
+import { boolean, list, mapping, section, text } from './kinds.ts';
 
 const address = { type: ['integer', 'string'], format: 'address', minimum: 0, maximum: 65_535 } as const;
 
@@ -10,43 +10,37 @@ export const listen = {
   default: '0.0.0.0:8080',
 } as const satisfies JSONSchema;
 
-export const admin = mapping(
+export const admin = section(
   'The second listener: health, metrics and administration. Never the public port.',
   {
-    default: {},
-    properties: {
-      listen: {
-        description:
-          'Address of the second listener, written like `listen`. Anything but loopback needs a token, because everyone who can connect reaches metrics and administration.',
-        ...address,
-        default: '127.0.0.1:9090',
-      },
-      token: text(
-        'Bearer token of the second listener, at least 16 characters, with the role write; the audit log calls it admin. Take it from the environment or a file. Empty means none. Without any token, which only a loopback address allows, the admin API is off.',
-        { format: 'visible', writeOnly: true, default: '' },
-      ),
-      tokens: list('Further tokens, so that the audit log can tell who changed a key.', {
-        default: [],
-        items: mapping('One token: a name, a role, and either token or hash.', {
-          required: ['name'],
-          properties: {
-            name: text('Who uses it, as the audit log and the log say.', { format: 'name' }),
-            token: text(
-              'The bearer token: at least 16 visible ASCII characters. Take it from the environment or a file.',
-              { format: 'visible', maxLength: 1024, writeOnly: true },
-            ),
-            hash: text('SHA-256 of the token instead of the token: "sha256:" and 64 hexadecimal digits.', {
-              format: 'digest',
-              writeOnly: true,
-            }),
-            role: text('read looks at keys and metrics, write changes keys too.', {
-              enum: ['read', 'write'],
-              default: 'read',
-            }),
-          },
+    listen: {
+      description:
+        'Address of the second listener, written like `listen`. Anything but loopback needs a token, because everyone who can connect reaches metrics and administration.',
+      ...address,
+      default: '127.0.0.1:9090',
+    },
+    token: text(
+      'Bearer token of the second listener, at least 16 characters, with the role write; the audit log calls it admin. Take it from the environment or a file. Empty means none. Without any token, which only a loopback address allows, the admin API is off.',
+      { format: 'visible', writeOnly: true, default: '' },
+    ),
+    tokens: list('Further tokens, so that the audit log can tell who changed a key.', {
+      default: [],
+      items: mapping('One token: a name, a role, and either token or hash.', ['name'], {
+        name: text('Who uses it, as the audit log and the log say.', { format: 'name' }),
+        token: text(
+          'The bearer token: at least 16 visible ASCII characters. Take it from the environment or a file.',
+          { format: 'visible', maxLength: 1024, writeOnly: true },
+        ),
+        hash: text('SHA-256 of the token instead of the token: "sha256:" and 64 hexadecimal digits.', {
+          format: 'digest',
+          writeOnly: true,
+        }),
+        role: text('read looks at keys and metrics, write changes keys too.', {
+          enum: ['read', 'write'],
+          default: 'read',
         }),
       }),
-    },
+    }),
   },
 );
 

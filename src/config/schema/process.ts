@@ -1,5 +1,5 @@
 import type { JSONSchema } from 'json-schema-to-ts';
-import { duration, mapping, text } from './kinds.ts';
+import { duration, mapping, section, text } from './kinds.ts';
 
 export const store = text(
   'Where keys and usage are kept: sqlite: and a file, relative to the working directory, or redis://user:password@host:6379/0, rediss:// for TLS (?ca=/file.pem for its authorities), redis+sentinel://host:26379/master, redis+cluster://host:6379. Several hosts are separated by commas.',
@@ -13,13 +13,11 @@ export const storeDeadline = duration(
 
 export const usage = mapping(
   'Where callers read their own quotas, with GET and their own key. It costs nothing. Off when absent.',
+  ['path'],
   {
-    required: ['path'],
-    properties: {
-      path: text('Path after basePath, such as /v1/usage. Literal segments only, and no route has it.', {
-        format: 'base-path',
-      }),
-    },
+    path: text('Path after basePath, such as /v1/usage. Literal segments only, and no route has it.', {
+      format: 'base-path',
+    }),
   },
 );
 
@@ -33,27 +31,21 @@ export const workers = {
   default: 1,
 } as const satisfies JSONSchema;
 
-export const drain = mapping('How the gateway stops.', {
-  default: {},
-  properties: {
-    delay: text(
-      'Between "not ready" and closing the listener, so that a load balancer can stop sending requests. 0s for none.',
-      { format: 'duration-or-zero', default: '0s' },
-    ),
-    timeout: duration('For requests in flight to finish; what is left then is cut.', { default: '30s' }),
-  },
+export const drain = section('How the gateway stops.', {
+  delay: text(
+    'Between "not ready" and closing the listener, so that a load balancer can stop sending requests. 0s for none.',
+    { format: 'duration-or-zero', default: '0s' },
+  ),
+  timeout: duration('For requests in flight to finish; what is left then is cut.', { default: '30s' }),
 });
 
-export const log = mapping('What the process writes to its standard output.', {
-  default: {},
-  properties: {
-    level: text('The least serious lines that are written.', {
-      enum: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
-      default: 'info',
-    }),
-    format: text('json for machines, pretty for people, auto for pretty on a terminal and json elsewhere.', {
-      enum: ['auto', 'json', 'pretty'],
-      default: 'auto',
-    }),
-  },
+export const log = section('What the process writes to its standard output.', {
+  level: text('The least serious lines that are written.', {
+    enum: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+    default: 'info',
+  }),
+  format: text('json for machines, pretty for people, auto for pretty on a terminal and json elsewhere.', {
+    enum: ['auto', 'json', 'pretty'],
+    default: 'auto',
+  }),
 });

@@ -1,4 +1,4 @@
-import { boolean, duration, integer, list, mapping, size, text } from './kinds.ts';
+import { boolean, duration, integer, list, mapping, section, size, text } from './kinds.ts';
 
 const maxSize = size('Largest file.', { default: '10MB' });
 const minSize = size('Smallest file. An empty file is always refused.', { default: '1B' });
@@ -22,42 +22,38 @@ const timeout = duration(
   { default: '10m' },
 );
 
-const fileField = mapping('The files of one form field.', {
-  properties: {
-    required: boolean('Whether there must be one.', { default: true }),
-    maxCount: integer('Files in this field at most.', { minimum: 1, maximum: 1000, default: 1 }),
-    maxSize: size('Largest file; as large as the whole form when absent.'),
-    minSize,
-    types,
-    extensions: list('Extensions that are taken, without the dot; those of the types when absent.', {
-      minItems: 1,
-      uniqueItems: true,
-      items: text('One extension.', { format: 'extension' }),
-    }),
-    nameLength: integer('Longest file name, in characters.', { minimum: 1, maximum: 1000, default: 255 }),
+const fileField = mapping('The files of one form field.', [], {
+  required: boolean('Whether there must be one.', { default: true }),
+  maxCount: integer('Files in this field at most.', { minimum: 1, maximum: 1000, default: 1 }),
+  maxSize: size('Largest file; as large as the whole form when absent.'),
+  minSize,
+  types,
+  extensions: list('Extensions that are taken, without the dot; those of the types when absent.', {
+    minItems: 1,
+    uniqueItems: true,
+    items: text('One extension.', { format: 'extension' }),
+  }),
+  nameLength: integer('Longest file name, in characters.', { minimum: 1, maximum: 1000, default: 255 }),
+});
+
+const fields = section('The text fields of the form, which are held in memory.', {
+  maxCount: integer('Text fields at most.', { minimum: 0, maximum: 1000, default: 20 }),
+  maxSize: size('Largest value.', { default: '16KB' }),
+  names: list('The only names that are taken; any when absent.', {
+    uniqueItems: true,
+    items: text('One name.', { format: 'field-name' }),
+  }),
+  schema: {
+    description:
+      'JSON Schema (draft 2020-12) of an object of all text fields: a string each, or a list where the type of its property is array. Only such a field may be sent more than once. ${…} is not expanded inside it.',
+    type: 'object',
   },
 });
 
-const fields = mapping('The text fields of the form, which are held in memory.', {
-  default: {},
-  properties: {
-    maxCount: integer('Text fields at most.', { minimum: 0, maximum: 1000, default: 20 }),
-    maxSize: size('Largest value.', { default: '16KB' }),
-    names: list('The only names that are taken; any when absent.', {
-      uniqueItems: true,
-      items: text('One name.', { format: 'field-name' }),
-    }),
-    schema: {
-      description:
-        'JSON Schema (draft 2020-12) of an object of all text fields: a string each, or a list where the type of its property is array. Only such a field may be sent more than once. ${…} is not expanded inside it.',
-      type: 'object',
-    },
-  },
-});
-
-export const upload = mapping('Take multipart/form-data, in the one form that every parser reads alike.', {
-  required: ['files'],
-  properties: {
+export const upload = mapping(
+  'Take multipart/form-data, in the one form that every parser reads alike.',
+  ['files'],
+  {
     maxSize: size('Largest body, form and all.', { default: '12MB' }),
     minRate,
     timeout,
@@ -74,26 +70,28 @@ export const upload = mapping('Take multipart/form-data, in the one form that ev
     fields,
     forward,
   },
+);
+
+export const file = mapping('Take a body that is the bare file, described by its Content-Type.', [], {
+  maxSize,
+  minSize,
+  types,
+  minRate,
+  timeout,
+  forward,
 });
 
-export const file = mapping('Take a body that is the bare file, described by its Content-Type.', {
-  properties: { maxSize, minSize, types, minRate, timeout, forward },
-});
-
-export const spool = mapping(
+export const spool = section(
   'Where uploads with `forward: whole` wait until each has passed in full; beyond it they are answered 503.',
   {
-    default: {},
-    properties: {
-      memory: size(
-        'All uploads together: small ones whole, larger ones the piece that goes to disk next. What does not fit goes there at once.',
-        { default: '16MB' },
-      ),
-      disk: size('All larger ones together.', { default: '1GB' }),
-      directory: text(
-        "Where the files are; the system's temporary folder when absent. They lose their names at once: a process that is killed in between leaves an empty one.",
-        { minLength: 1 },
-      ),
-    },
+    memory: size(
+      'All uploads together: small ones whole, larger ones the piece that goes to disk next. What does not fit goes there at once.',
+      { default: '16MB' },
+    ),
+    disk: size('All larger ones together.', { default: '1GB' }),
+    directory: text(
+      "Where the files are; the system's temporary folder when absent. They lose their names at once: a process that is killed in between leaves an empty one.",
+      { minLength: 1 },
+    ),
   },
 );
