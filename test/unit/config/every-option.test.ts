@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { test } from 'node:test';
 import { parse } from 'yaml';
+import type { Config } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { ConfigErrors } from '../../../src/config/problems.ts';
 import { schema } from '../../../src/config/schema.ts';
@@ -106,215 +108,258 @@ drain: { delay: 23s, timeout: 24s }
 log: { level: debug, format: json }
 `;
 
+/** What the gateway runs on then. */
+const resolved = (cert: string): string => `
+listen: { host: 127.0.0.1, port: 18080 }
+admin:
+  listen: { host: 127.0.0.1, port: 19090 }
+  tokens:
+    - { name: admin, digest: '${hash('sha256', 'token-of-the-old-way')}', role: write }
+    - { name: ada, digest: '${hash('sha256', 'token-of-ada-lovelace')}', role: write }
+    - { name: eve, digest: ${'b'.repeat(64)}, role: read }
+workers: 3
+trustProxy: [10.0.0.0/8]
+store:
+  kind: redis
+  servers: { kind: single, address: { host: 127.0.0.1, port: 6380 } }
+  db: 2
+  prefix: 'gatehouse:'
+storeDeadlineMs: 1000
+auth:
+  header: X-Key
+  forwardKey: true
+  cacheForMs: 5000
+  graceOnOutageMs: 3600000
+  prefix: acme
+  guessing: { failuresMax: 7, perMs: 120000 }
+plans:
+  full:
+    name: full
+    quotas:
+      - name: monthly
+        limit: 5
+        period: { per: month, timezone: Europe/Berlin, anchorMonth: 1, anchorDay: 31, anchorMinute: 390 }
+        warnAt: 80
+    rate: { limit: 10, perMs: 3600000, burst: 4 }
+    concurrency: { limit: 3, shared: true }
+    charge: success
+    consistency: strict
+    onStoreFailure: allow
+keys:
+  - id: one
+    plan: full
+    digest: '${hash('sha256', 'secret-of-the-first-key')}'
+    enabled: false
+    expiresAt: ${Date.UTC(2099, 0, 1)}
+  - { id: two, plan: full, digest: ${'c'.repeat(64)}, enabled: true }
+upstreams:
+  old:
+    name: old
+    targets: ['http://127.0.0.1:9001', 'https://localhost:9002']
+    timeouts: { connectMs: 1000, responseMs: 20000, idleMs: 180000 }
+    connections: 7
+    preserveHost: true
+    ca: ${JSON.stringify(cert)}
+  new:
+    name: new
+    targets: ['http://127.0.0.1:9003']
+    timeouts: { connectMs: 2000, responseMs: 30000, idleMs: 60000 }
+    connections: 256
+    preserveHost: false
+versions:
+  v1: &v1
+    name: v1
+    upstream: old
+    deprecatedAt: ${Date.UTC(2026, 0, 1)}
+    sunsetAt: ${Date.UTC(2098, 0, 1)}
+    link: https://example.org/v1
+    afterSunset: gone
+routes:
+  - name: names
+    path: /api/v1/names
+    methods: [POST]
+    upstream: new
+    version: *v1
+    cost: 3
+    costHeader: x-cost
+    body: { kind: json, sizeMax: 1024, depthMax: 4, valuesMax: 50, suffixed: true, check: a check }
+  - name: /api/v1/form
+    path: /api/v1/form
+    methods: [POST]
+    upstream: old
+    version: *v1
+    cost: 1
+    body:
+      kind: upload
+      upload:
+        kind: form
+        sizeMax: ${2 * 1024 ** 2}
+        files:
+          voice:
+            required: false
+            countMax: 2
+            sizeMax: ${1024 ** 2}
+            sizeMin: 2
+            types: [audio/*]
+            extensions: [wav]
+            nameLengthMax: 9
+        fields: { countMax: 2, sizeMax: 3072, names: [title], check: a check, kinds: {} }
+        others: allow
+        forward: stream
+      arrival: { timeoutMs: 60000, bytesPerSecondMin: 2048 }
+  - name: /api/v1/file
+    path: /api/v1/file
+    methods: [PUT]
+    upstream: old
+    version: *v1
+    cost: 1
+    body:
+      kind: upload
+      upload: { kind: file, sizeMax: ${3 * 1024 ** 2}, sizeMin: 3, types: [audio/wav], forward: stream }
+      arrival: { timeoutMs: 120000, bytesPerSecondMin: 3072 }
+  - name: /api/v1/any
+    path: /api/v1/any
+    methods: [PUT]
+    upstream: old
+    version: *v1
+    cost: 1
+    body: { kind: any, sizeMax: 4096, arrival: { timeoutMs: 240000, bytesPerSecondMin: 4096 } }
+  - name: /api/v1/feed
+    path: /api/v1/feed
+    methods: [GET, HEAD]
+    upstream: old
+    version: *v1
+    cost: 1
+    body: { kind: none }
+    upgrade: { idleMs: 60000, socketsMax: 5 }
+usagePath: /api/v1/usage
+errors: { route_unknown: { status: 410, message: gone, fields: { see: elsewhere } } }
+limits:
+  connections: 11
+  inFlight: 12
+  inFlightPerConnection: 13
+  headerBytes: ${14 * 1024}
+  headerCount: 15
+  headerTimeoutMs: 16000
+  requestTimeoutMs: 17000
+  keepAliveMs: 18000
+  stalledReaderMs: 19000
+  bodyMemory: ${20 * 1024 ** 2}
+spool: { memoryMax: ${21 * 1024 ** 2}, diskMax: ${22 * 1024 ** 2}, directory: /var/tmp }
+forwarded: true
+drain: { delayMs: 23000, timeoutMs: 24000 }
+log: { level: debug, format: json }
+warnings: []
+`;
+
+/** The least that loads, with each kind of body and the upgrade as if they were left out. */
+const least = `
+upstreams: { a: { targets: ["http://127.0.0.1:9000"] } }
+routes:
+  - { path: /x, methods: [GET], upstream: a }
+  - { path: /j, methods: [POST], upstream: a, body: { json: {} } }
+  - { path: /a, methods: [POST], upstream: a, body: { any: {} } }
+  - { path: /u, methods: [POST], upstream: a, body: { upload: { files: { file: {} } } } }
+  - { path: /f, methods: [POST], upstream: a, body: { file: {} } }
+  - { path: /w, methods: [GET], upstream: a, upgrade: websocket }
+`;
+const defaults = `
+listen: { host: 0.0.0.0, port: 8080 }
+admin: { listen: { host: 127.0.0.1, port: 9090 }, tokens: [] }
+workers: 1
+trustProxy: []
+store: { kind: sqlite, path: ./data/gatehouse.db }
+storeDeadlineMs: 250
+auth:
+  header: apiKey
+  forwardKey: false
+  cacheForMs: 60000
+  graceOnOutageMs: 900000
+  prefix: gh
+  guessing: { failuresMax: 1000, perMs: 60000 }
+plans: {}
+keys: []
+upstreams:
+  a:
+    name: a
+    targets: ['http://127.0.0.1:9000']
+    timeouts: { connectMs: 2000, responseMs: 30000, idleMs: 60000 }
+    connections: 256
+    preserveHost: false
+versions: {}
+routes:
+  - { name: /x, path: /x, methods: [GET, HEAD], upstream: a, cost: 1, body: { kind: none } }
+  - name: /j
+    path: /j
+    methods: [POST]
+    upstream: a
+    cost: 1
+    body: { kind: json, sizeMax: ${64 * 1024}, depthMax: 32, valuesMax: 200000, suffixed: false }
+  - name: /a
+    path: /a
+    methods: [POST]
+    upstream: a
+    cost: 1
+    body: { kind: any, sizeMax: ${1024 ** 2}, arrival: { timeoutMs: 30000, bytesPerSecondMin: 0 } }
+  - name: /u
+    path: /u
+    methods: [POST]
+    upstream: a
+    cost: 1
+    body:
+      kind: upload
+      upload:
+        kind: form
+        sizeMax: ${12 * 1024 ** 2}
+        files:
+          file: { required: true, countMax: 1, sizeMax: ${12 * 1024 ** 2}, sizeMin: 1, nameLengthMax: 255 }
+        fields: { countMax: 20, sizeMax: ${16 * 1024}, kinds: {} }
+        others: refuse
+        forward: whole
+      arrival: &slow { timeoutMs: 600000, bytesPerSecondMin: 1024 }
+  - name: /f
+    path: /f
+    methods: [POST]
+    upstream: a
+    cost: 1
+    body:
+      kind: upload
+      upload: { kind: file, sizeMax: ${10 * 1024 ** 2}, sizeMin: 1, forward: whole }
+      arrival: *slow
+  - name: /w
+    path: /w
+    methods: [GET, HEAD]
+    upstream: a
+    cost: 1
+    body: { kind: none }
+    upgrade: { idleMs: 300000, socketsMax: 256 }
+errors: {}
+limits:
+  connections: 10000
+  inFlight: 1000
+  inFlightPerConnection: 10
+  headerBytes: ${16 * 1024}
+  headerCount: 100
+  headerTimeoutMs: 10000
+  requestTimeoutMs: 30000
+  keepAliveMs: 5000
+  stalledReaderMs: 60000
+  bodyMemory: ${256 * 1024 ** 2}
+spool: { memoryMax: ${16 * 1024 ** 2}, diskMax: ${1024 ** 3}, directory: ${JSON.stringify(tmpdir())} }
+forwarded: false
+drain: { delayMs: 0, timeoutMs: 30000 }
+log: { level: info, format: auto }
+warnings: []
+`;
+
 test('every option that is written is the one that the gateway runs on', (t) => {
   const { cert } = makeCertificate(t, ['DNS:localhost']);
-  const {
-    file: _file,
-    warnings,
-    ...config
-  } = loadConfig(writeTemporary(t, textOf(parse(full) as Part, cert)), {});
-  assert.deepEqual(warnings, []);
-  const v1 = {
-    name: 'v1',
-    upstream: 'old',
-    deprecatedAt: Date.UTC(2026, 0, 1),
-    sunsetAt: Date.UTC(2098, 0, 1),
-    link: 'https://example.org/v1',
-    afterSunset: 'gone',
-  };
-  const plain = { version: v1, upstream: 'old', cost: 1, costHeader: undefined, upgrade: undefined };
-  assert.deepEqual(withoutChecks(config), {
-    listen: { host: '127.0.0.1', port: 18_080 },
-    admin: {
-      listen: { host: '127.0.0.1', port: 19_090 },
-      tokens: [
-        { name: 'admin', digest: hash('sha256', 'token-of-the-old-way'), role: 'write' },
-        { name: 'ada', digest: hash('sha256', 'token-of-ada-lovelace'), role: 'write' },
-        { name: 'eve', digest: 'b'.repeat(64), role: 'read' },
-      ],
-    },
-    workers: 3,
-    trustProxy: ['10.0.0.0/8'],
-    store: {
-      kind: 'redis',
-      servers: { kind: 'single', address: { host: '127.0.0.1', port: 6380 } },
-      username: undefined,
-      password: undefined,
-      db: 2,
-      tls: undefined,
-      prefix: 'gatehouse:',
-    },
-    storeDeadlineMs: 1000,
-    auth: {
-      header: 'X-Key',
-      forwardKey: true,
-      cacheForMs: 5000,
-      graceOnOutageMs: 3_600_000,
-      prefix: 'acme',
-      guessing: { failuresMax: 7, perMs: 120_000 },
-    },
-    plans: new Map([
-      [
-        'full',
-        {
-          name: 'full',
-          quotas: [
-            {
-              name: 'monthly',
-              limit: 5,
-              period: {
-                per: 'month',
-                timezone: 'Europe/Berlin',
-                anchorMonth: 1,
-                anchorDay: 31,
-                anchorMinute: 390,
-              },
-              warnAt: 80,
-            },
-          ],
-          rate: { limit: 10, perMs: 3_600_000, burst: 4 },
-          concurrency: { limit: 3, shared: true },
-          charge: 'success',
-          consistency: 'strict',
-          onStoreFailure: 'allow',
-        },
-      ],
-    ]),
-    keys: [
-      {
-        id: 'one',
-        plan: 'full',
-        digest: hash('sha256', 'secret-of-the-first-key'),
-        enabled: false,
-        expiresAt: Date.UTC(2099, 0, 1),
-      },
-      { id: 'two', plan: 'full', digest: 'c'.repeat(64), enabled: true, expiresAt: undefined },
-    ],
-    upstreams: new Map([
-      [
-        'old',
-        {
-          name: 'old',
-          targets: ['http://127.0.0.1:9001', 'https://localhost:9002'],
-          timeouts: { connectMs: 1000, responseMs: 20_000, idleMs: 180_000 },
-          connections: 7,
-          preserveHost: true,
-          ca: cert,
-        },
-      ],
-      [
-        'new',
-        {
-          name: 'new',
-          targets: ['http://127.0.0.1:9003'],
-          timeouts: { connectMs: 2000, responseMs: 30_000, idleMs: 60_000 },
-          connections: 256,
-          preserveHost: false,
-          ca: undefined,
-        },
-      ],
-    ]),
-    versions: new Map([['v1', v1]]),
-    routes: [
-      {
-        ...plain,
-        name: 'names',
-        path: '/api/v1/names',
-        methods: ['POST'],
-        upstream: 'new',
-        cost: 3,
-        costHeader: 'x-cost',
-        body: { kind: 'json', sizeMax: 1024, depthMax: 4, valuesMax: 50, suffixed: true, check: 'a check' },
-      },
-      {
-        ...plain,
-        name: '/api/v1/form',
-        path: '/api/v1/form',
-        methods: ['POST'],
-        body: {
-          kind: 'upload',
-          arrival: { timeoutMs: 60_000, bytesPerSecondMin: 2048 },
-          upload: {
-            kind: 'form',
-            sizeMax: 2 * 1024 ** 2,
-            files: new Map([
-              [
-                'voice',
-                {
-                  required: false,
-                  countMax: 2,
-                  sizeMax: 1024 ** 2,
-                  sizeMin: 2,
-                  types: ['audio/*'],
-                  extensions: ['wav'],
-                  nameLengthMax: 9,
-                },
-              ],
-            ]),
-            fields: {
-              countMax: 2,
-              sizeMax: 3072,
-              names: ['title'],
-              check: 'a check',
-              kinds: new Map(),
-            },
-            others: 'allow',
-            forward: 'stream',
-          },
-        },
-      },
-      {
-        ...plain,
-        name: '/api/v1/file',
-        path: '/api/v1/file',
-        methods: ['PUT'],
-        body: {
-          kind: 'upload',
-          arrival: { timeoutMs: 120_000, bytesPerSecondMin: 3072 },
-          upload: {
-            kind: 'file',
-            sizeMax: 3 * 1024 ** 2,
-            sizeMin: 3,
-            types: ['audio/wav'],
-            forward: 'stream',
-          },
-        },
-      },
-      {
-        ...plain,
-        name: '/api/v1/any',
-        path: '/api/v1/any',
-        methods: ['PUT'],
-        body: { kind: 'any', sizeMax: 4096, arrival: { timeoutMs: 240_000, bytesPerSecondMin: 4096 } },
-      },
-      {
-        ...plain,
-        name: '/api/v1/feed',
-        path: '/api/v1/feed',
-        methods: ['GET', 'HEAD'],
-        body: { kind: 'none' },
-        upgrade: { idleMs: 60_000, socketsMax: 5 },
-      },
-    ],
-    usagePath: '/api/v1/usage',
-    errors: new Map([['route_unknown', { status: 410, message: 'gone', fields: { see: 'elsewhere' } }]]),
-    limits: {
-      connections: 11,
-      inFlight: 12,
-      inFlightPerConnection: 13,
-      headerBytes: 14 * 1024,
-      headerCount: 15,
-      headerTimeoutMs: 16_000,
-      requestTimeoutMs: 17_000,
-      keepAliveMs: 18_000,
-      stalledReaderMs: 19_000,
-      bodyMemory: 20 * 1024 ** 2,
-    },
-    spool: { memoryMax: 21 * 1024 ** 2, diskMax: 22 * 1024 ** 2, directory: '/var/tmp' },
-    forwarded: true,
-    drain: { delayMs: 23_000, timeoutMs: 24_000 },
-    log: { level: 'debug', format: 'json' },
-  });
+  const text = full.replace('CERTIFICATE', JSON.stringify(cert));
+  assert.deepEqual(plain(loadConfig(writeTemporary(t, text), {})), parse(resolved(cert)));
+});
+
+test('the least file gets every documented default', (t) => {
+  assert.deepEqual(plain(loadConfig(writeTemporary(t, least), {})), parse(defaults));
 });
 
 test('no option is without effect: what is left out is missed, or falls back to its default', (t) => {
@@ -341,28 +386,24 @@ test('no option is without effect: what is left out is missed, or falls back to 
 
 type Part = Record<string, unknown>;
 
-function textOf(parts: Part, cert: string): string {
-  return JSON.stringify(parts).replace('"CERTIFICATE"', JSON.stringify(cert));
-}
-
 function readOrErrors(file: string, parts: Part, cert: string): unknown {
-  writeFileSync(file, textOf(parts, cert));
+  writeFileSync(file, JSON.stringify(parts).replace('"CERTIFICATE"', JSON.stringify(cert)));
   try {
-    const { file: _file, ...config } = loadConfig(file, {});
-    return withoutChecks(config);
+    return plain(loadConfig(file, {}));
   } catch (error) {
     if (!(error instanceof ConfigErrors)) throw error;
     return 'errors';
   }
 }
 
-/** The same, with a word in place of each check of a body: two that do the same are not equal. */
-function withoutChecks(value: unknown): unknown {
-  if (typeof value === 'function') return 'a check';
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(withoutChecks);
-  if (value instanceof Map) return new Map([...value].map(([name, inner]) => [name, withoutChecks(inner)]));
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutChecks(inner)]));
+/** As JSON would have it, with a word for each check of a body: two that do the same are not equal. */
+function plain(loaded: Config): unknown {
+  const { file: _file, ...config } = loaded;
+  const text = JSON.stringify(config, (_name, value: unknown) => {
+    if (typeof value === 'function') return 'a check';
+    return value instanceof Map ? Object.fromEntries(value) : value;
+  });
+  return JSON.parse(text);
 }
 
 /** The options of a part of the schema: `.plans.*.rate.limit`. */

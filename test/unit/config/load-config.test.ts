@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
-import os, { availableParallelism, tmpdir } from 'node:os';
+import os, { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { ConfigUnreadable } from '../../../src/config/problems.ts';
@@ -16,114 +16,6 @@ routes: [{ path: /x, methods: [GET], upstream: a }]
 const routed = `upstreams: { a: { targets: ["http://127.0.0.1:9000"] } }
 versions: { v1: { upstream: a } }
 `;
-
-test('the least file gets every documented default', (t) => {
-  const config = loadConfig(writeTemporary(t, least), {});
-  const { file: _file, routes, upstreams, ...rest } = config;
-  assert.deepEqual(rest, {
-    listen: { host: '0.0.0.0', port: 8080 },
-    admin: { listen: { host: '127.0.0.1', port: 9090 }, tokens: [] },
-    workers: 1,
-    trustProxy: [],
-    store: { kind: 'sqlite', path: './data/gatehouse.db' },
-    storeDeadlineMs: 250,
-    auth: {
-      header: 'apiKey',
-      forwardKey: false,
-      cacheForMs: 60_000,
-      graceOnOutageMs: 900_000,
-      prefix: 'gh',
-      guessing: { failuresMax: 1000, perMs: 60_000 },
-    },
-    plans: new Map(),
-    keys: [],
-    versions: new Map(),
-    usagePath: undefined,
-    errors: new Map(),
-    limits: {
-      connections: 10_000,
-      inFlight: 1000,
-      inFlightPerConnection: 10,
-      headerBytes: 16 * 1024,
-      headerCount: 100,
-      headerTimeoutMs: 10_000,
-      requestTimeoutMs: 30_000,
-      keepAliveMs: 5000,
-      stalledReaderMs: 60_000,
-      bodyMemory: 256 * 1024 * 1024,
-    },
-    spool: { memoryMax: 16 * 1024 * 1024, diskMax: 1024 ** 3, directory: tmpdir() },
-    forwarded: false,
-    drain: { delayMs: 0, timeoutMs: 30_000 },
-    log: { level: 'info', format: 'auto' },
-    warnings: [],
-  });
-  assert.deepEqual(upstreams.get('a'), {
-    name: 'a',
-    targets: ['http://127.0.0.1:9000'],
-    timeouts: { connectMs: 2000, responseMs: 30_000, idleMs: 60_000 },
-    connections: 256,
-    preserveHost: false,
-    ca: undefined,
-  });
-  assert.deepEqual(routes, [
-    {
-      name: '/x',
-      path: '/x',
-      methods: ['GET', 'HEAD'],
-      upstream: 'a',
-      version: undefined,
-      cost: 1,
-      costHeader: undefined,
-      body: { kind: 'none' },
-      upgrade: undefined,
-    },
-  ]);
-});
-
-test('bodies without options get their defaults', (t) => {
-  const text = `${routed}routes:
-  - { path: /v1/j, methods: [POST], body: { json: {} } }
-  - { path: /v1/a, methods: [POST], body: { any: {} } }
-  - { path: /v1/u, methods: [POST], body: { upload: { files: { file: {} } } } }
-  - { path: /v1/f, methods: [POST], body: { file: {} } }
-  - { path: /v1/w, methods: [GET], upgrade: websocket }
-`;
-  const { routes } = loadConfig(writeTemporary(t, text), {});
-  assert.deepEqual(routes[0]?.body, {
-    kind: 'json',
-    sizeMax: 64 * 1024,
-    depthMax: 32,
-    valuesMax: 200_000,
-    suffixed: false,
-    check: undefined,
-  });
-  assert.deepEqual(routes[1]?.body, {
-    kind: 'any',
-    sizeMax: 1024 * 1024,
-    arrival: { timeoutMs: 30_000, bytesPerSecondMin: 0 },
-  });
-  const arrival = { timeoutMs: 600_000, bytesPerSecondMin: 1024 };
-  const field = { required: true, countMax: 1, sizeMax: 12 * 1024 ** 2, sizeMin: 1, types: undefined };
-  assert.deepEqual(routes[2]?.body, {
-    kind: 'upload',
-    arrival,
-    upload: {
-      kind: 'form',
-      sizeMax: 12 * 1024 ** 2,
-      files: new Map([['file', { ...field, extensions: undefined, nameLengthMax: 255 }]]),
-      fields: { countMax: 20, sizeMax: 16 * 1024, names: undefined, check: undefined, kinds: new Map() },
-      others: 'refuse',
-      forward: 'whole',
-    },
-  });
-  assert.deepEqual(routes[3]?.body, {
-    kind: 'upload',
-    arrival,
-    upload: { kind: 'file', sizeMax: 10 * 1024 ** 2, sizeMin: 1, types: undefined, forward: 'whole' },
-  });
-  assert.deepEqual(routes[4]?.upgrade, { idleMs: 300_000, socketsMax: 256 });
-});
 
 test('a configuration is frozen all the way down and keeps no secret', (t) => {
   const secret = 'a-secret-of-the-demo-key';
