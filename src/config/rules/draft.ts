@@ -27,15 +27,10 @@ export interface Report {
   readonly mention: (holder: object) => string;
 }
 
-/** The sentence for a name that nothing in the file has. A name from the environment is not shown, nor an invalid one. */
-export function noSuch(
-  kind: string,
-  name: { readonly text: string; readonly hidden: boolean },
-  declared: readonly string[],
-): string {
+/** The sentence for a name that nothing in the file has: undefined for one that must not be shown. Nor is an invalid one. */
+export function noSuch(kind: string, name: string | undefined, declared: readonly string[]): string {
   const names = declared.filter((one) => formats.name.fault(one) === undefined);
-  const cure = suggest(name.hidden ? '' : name.text, names);
-  return `there is no ${kind} ${name.hidden ? 'of this name' : show(name.text)}${cure}`;
+  return `there is no ${kind} ${name === undefined ? 'of this name' : show(name)}${suggest(name ?? '', names)}`;
 }
 
 /** An option that names a plan or an upstream must name one that is there. */
@@ -49,8 +44,8 @@ export function checkName<Option extends 'plan' | 'upstream'>(
   const names = declared[`${option}s`];
   if (text === undefined || names === undefined || names.includes(text)) return;
   if (report.isBroken(holder, option)) return;
-  const hidden = report.isHidden(holder, option);
-  report.problem(holder, option, () => noSuch(option, { text, hidden }, names));
+  const shown = report.isHidden(holder, option) ? undefined : text;
+  report.problem(holder, option, () => noSuch(option, shown, names));
 }
 
 /** Each but the first of those with the same value, and that first one. What has no value is like no other. */

@@ -21,10 +21,10 @@ export const routesHaveUpstreams: Rule = (draft, report) => {
     } else if (version === undefined) {
       report.problem(route, 'path', 'does not start with a version, so the route needs its own upstream');
     } else if (declared.versions?.includes(version) === false) {
-      const name = { text: version, hidden: report.isHidden(route, 'path') };
+      const shown = report.isHidden(route, 'path') ? undefined : version;
       const { versions } = declared;
       const cure = ' (or give the route its own upstream)';
-      report.problem(route, 'path', () => `${noSuch('version', name, versions)}${cure}`);
+      report.problem(route, 'path', () => `${noSuch('version', shown, versions)}${cure}`);
     }
   }
 };

@@ -98,36 +98,25 @@ function placed(
 /** The parser's codes for the end of what was not closed. */
 const endsOpen: ReadonlySet<ErrorCode> = new Set(['BAD_INDENT', 'MISSING_CHAR']);
 
-interface Opening {
-  readonly from: number;
-  readonly to: number;
-  readonly closer: string;
-}
-
 /** What to say at the end of each quote or bracket that is not closed. One may be open because of another inside. */
 function leftOpen(document: Document.Parsed, text: string): ReadonlyMap<number, SyntaxFault> {
-  const faults = new Map<number, SyntaxFault>();
-  let inner: Opening | undefined;
-  for (const opening of openings(document, text).toReversed()) {
-    inner = inner !== undefined && inner.from < opening.to ? inner : opening;
-    const sign = text.charAt(inner.from);
-    const why = `a ${inner.closer} is missing, or lines up to it are not indented enough`;
-    faults.set(opening.to, { offset: inner.from, message: `this ${sign} is not closed: ${why}` });
-  }
-  return faults;
-}
-
-function openings(document: Document.Parsed, text: string): readonly Opening[] {
-  const found: Opening[] = [];
+  const open: { readonly from: number; readonly to: number; readonly closer: string }[] = [];
   visit(document, (_key, node) => {
     if (!(isScalar(node) || isCollection(node)) || !node.range) return;
     const [from, to] = node.range;
-    const sign = text.charAt(from);
-    const closer = (isScalar(node) ? quotes : brackets)[sign];
-    if (closer === undefined || (to > from + 1 && text.charAt(to - 1) === closer)) return;
-    found.push({ from, to, closer });
+    const closer = (isScalar(node) ? quotes : brackets)[text.charAt(from)];
+    const isClosed = to > from + 1 && text.charAt(to - 1) === closer;
+    if (closer !== undefined && !isClosed) open.push({ from, to, closer });
   });
-  return found;
+  const faults = new Map<number, SyntaxFault>();
+  let inner = open.at(-1);
+  for (const opening of open.toReversed()) {
+    inner = inner !== undefined && inner.from < opening.to ? inner : opening;
+    const why = `a ${inner.closer} is missing, or lines up to it are not indented enough`;
+    const message = `this ${text.charAt(inner.from)} is not closed: ${why}`;
+    faults.set(opening.to, { offset: inner.from, message });
+  }
+  return faults;
 }
 
 const quotes: Readonly<Record<string, string>> = { '"': '"', "'": "'" };
