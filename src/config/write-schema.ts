@@ -25,10 +25,10 @@ function publish(part: Part): Part {
   const pattern = formatOf(format)?.pattern;
   const published: Part = {
     ...rest,
-    ...(pattern === undefined ? {} : { pattern: mayBeScalar(part) ? `(${pattern})|${expandable}` : pattern }),
+    pattern: pattern && `(${pattern})|${expandable}`,
     ...namesOf(propertyNames, additionalProperties),
     ...(isObject(properties) ? { properties: publishAll(properties) } : {}),
-    ...(isObject(items) ? { items: publish(items) } : {}),
+    items: isObject(items) ? publish(items) : undefined,
   };
   return mayBeScalar(part) ? allowExpansion(published) : published;
 }
@@ -41,7 +41,7 @@ function publishAll(parts: Part): Part {
 
 /** Names from a closed set become properties, which editors can complete; other names keep their pattern. */
 function namesOf(names: unknown, values: unknown): Part {
-  if (!isObject(values)) return values === undefined ? {} : { additionalProperties: values };
+  if (!isObject(values)) return { additionalProperties: values };
   if (isObject(names) && Array.isArray(names['enum'])) {
     const value = publish(values);
     return {
@@ -50,15 +50,12 @@ function namesOf(names: unknown, values: unknown): Part {
     };
   }
   const pattern = isObject(names) ? formatOf(names['format'])?.pattern : undefined;
-  return {
-    ...(pattern === undefined ? {} : { propertyNames: { pattern } }),
-    additionalProperties: publish(values),
-  };
+  return { propertyNames: pattern && { pattern }, additionalProperties: publish(values) };
 }
 
 function allowExpansion(part: Part): Part {
   const { description, default: fallback, type, ...rules } = part;
-  const outside = { description, ...(fallback === undefined ? {} : { default: fallback }) };
+  const outside = { description, default: fallback };
   const needsChoice = ![type].flat().includes('string') || 'enum' in rules || 'maxLength' in rules;
   if (!needsChoice) return { ...outside, type, ...rules };
   return {
