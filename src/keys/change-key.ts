@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { KeyChange, KeyRecord, KeyStore, KnownKey } from '../stores/key-store.ts';
+import type { KeyChange, KeyRecord, KeyStore, KnownKey, RequestMark } from '../stores/key-store.ts';
 import { isKeyId } from './key-id.ts';
 import { KeyProblem } from './key-problem.ts';
 import type { KeyTools } from './key-rules.ts';
 import { differences, viewKey, type KeyView } from './key-view.ts';
+import { isMarked } from './request-marks.ts';
 
 /** Who changes a key, and from which version of it. */
 export interface By {
@@ -18,12 +19,16 @@ export interface Act extends By {
   readonly action: 'create' | 'update' | 'rotate' | 'enable' | 'disable' | 'revoke';
 }
 
-/** What becomes of a key, the very same record for no change; and what was made that the record does not hold. */
-type Edit<Made> = (record: KeyRecord) => { readonly record: KeyRecord; readonly made: Made };
+interface Change<Made> extends Act {
+  /** What becomes of a key, the very same record for no change; and what was made that the record does not hold. */
+  readonly edit: (record: KeyRecord) => { readonly record: KeyRecord; readonly made: Made };
+  /** A key that it has changed already is judged no more: its repeat would be outdated by itself. */
+  readonly request?: RequestMark;
+}
 
 /**
- * When somebody else changes the key meanwhile, and no version was asked for, the change is retried this often, so that nobody
- * can keep an exposed key alive by changing it. With twenty writers that never pause, one attempt in sixteen succeeds.
+ * When somebody else changes the key meanwhile, the change is retried this often, so that nobody can keep an exposed key alive by
+ * changing it. With twenty writers that never pause, one attempt in sixteen succeeds.
  */
 const attemptsMax = 200;
 /** Before another attempt, so that those that came together do not meet again. */
@@ -48,23 +53,19 @@ export async function findKey(id: string, { store, rules }: KeyTools): Promise<K
  */
 export async function changeKey<Made>(
   id: string,
-  { edit, ...act }: Act & { readonly edit: Edit<Made> },
+  { edit, request, ...act }: Change<Made>,
   tools: KeyTools,
 ): Promise<{ readonly key: KeyView; readonly made: Made }> {
   const { store, now } = tools;
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     const known = await findKey(id, tools);
     const { record } = known;
-    if (act.versions?.includes(record.version) === false) throw outdated();
-    if (record.revokedAt !== undefined && act.action !== 'revoke') {
-      throw new KeyProblem('conflict', 'the key was revoked');
-    }
+    if (request === undefined || !isMarked(record, request)) refuseChange(record, act);
     const { record: to, made } = edit(record);
     if (to === record) return { key: viewKey(known, now()), made };
     const next = { ...to, version: record.version + 1 };
     const isDone = await put({ from: record, to: next }, act, store);
     if (isDone) return { key: viewKey({ ...known, record: next }, now()), made };
-    if (act.versions !== undefined) throw outdated();
     await pause(Math.random() * pauseMaxMs);
   }
   throw new KeyProblem('conflict', 'others keep changing the key');
@@ -88,6 +89,9 @@ async function put(
   return answer === 'done';
 }
 
-function outdated(): KeyProblem {
-  return new KeyProblem('outdated', 'the key is not at this version any more');
+function refuseChange({ version, revokedAt }: KeyRecord, { versions, action }: Act): void {
+  if (versions?.includes(version) === false) {
+    throw new KeyProblem('outdated', 'the key is not at this version any more');
+  }
+  if (revokedAt !== undefined && action !== 'revoke') throw new KeyProblem('conflict', 'the key was revoked');
 }

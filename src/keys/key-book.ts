@@ -1,4 +1,4 @@
-import type { KeyRecord, KnownKey, RequestMark } from '../stores/key-store.ts';
+import type { KeyRecord, RequestMark } from '../stores/key-store.ts';
 import { addKey, changeKey, findKey, type Act, type By } from './change-key.ts';
 import { importKeys, type ImportLine, type ImportOptions, type ImportReport } from './imports/import-keys.ts';
 import { amendKey, type KeyFields, type WrittenFields } from './key-fields.ts';
@@ -103,7 +103,10 @@ export function createKeyBook(tools: KeyTools): KeyBook {
     return { key: viewKey({ record, usedAt: new Map() }, at), secret: fresh.secret };
   }
 
-  function repeatOf(known: KnownKey, request: RequestMark): Repeat {
+  /** Undefined when there is no key of that id. */
+  async function repeatOf(id: string, request: RequestMark): Promise<Repeat | undefined> {
+    const known = await store.readKey(id);
+    if (known === undefined) return undefined;
     if (isMarked(known.record, request)) return { key: viewKey(known, now()), secret: null };
     throw new KeyProblem('conflict', 'there is a key of this id already');
   }
@@ -119,15 +122,16 @@ export function createKeyBook(tools: KeyTools): KeyBook {
         throw invalidField('id', why);
       }
       const id = keyIdOf(request.name);
-      const before = await store.readKey(id);
-      if (before !== undefined) return repeatOf(before, request);
+      const before = await repeatOf(id, request);
+      if (before !== undefined) return before;
       try {
         return await make(readNewKey(written, rules).fields, by, { id, requests: [request] });
       } catch (error) {
         // Of several that come at once, one is the first.
-        const meanwhile = isProblem(error, 'conflict') ? await store.readKey(id) : undefined;
-        if (meanwhile === undefined) throw error;
-        return repeatOf(meanwhile, request);
+        const isThere = error instanceof KeyProblem && error.code === 'conflict';
+        const repeat = isThere ? await repeatOf(id, request) : undefined;
+        if (repeat === undefined) throw error;
+        return repeat;
       }
     },
     list: (query) => listKeys(store, query, now),
@@ -146,24 +150,14 @@ export function createKeyBook(tools: KeyTools): KeyBook {
       return { key, ...made };
     },
     async rotateOnce(id, { overlapMs }, by, request) {
-      const before = await findKey(id, tools);
-      if (isMarked(before.record, request)) return repeatOf(before, request);
       checkOverlap(overlapMs);
       const at = now();
-      // Of several that come at once, one is the first.
       const edit = (record: KeyRecord) =>
         isMarked(record, request)
           ? { record, made: undefined }
           : rotateSecrets(remember(record, request), rules, { at, overlapMs });
-      try {
-        const { key, made } = await changeKey(id, { ...by, action: 'rotate', edit }, tools);
-        return made === undefined ? { key, secret: null } : { key, ...made };
-      } catch (error) {
-        // The first of them ended the version that all of them asked for.
-        const meanwhile = isProblem(error, 'outdated') ? await findKey(id, tools) : undefined;
-        if (meanwhile === undefined || !isMarked(meanwhile.record, request)) throw error;
-        return repeatOf(meanwhile, request);
-      }
+      const { key, made } = await changeKey(id, { ...by, action: 'rotate', edit, request }, tools);
+      return made === undefined ? { key, secret: null } : { key, ...made };
     },
     revoke: (id, by) =>
       set(id, { ...by, action: 'revoke' }, (record) =>
@@ -180,8 +174,4 @@ export function createKeyBook(tools: KeyTools): KeyBook {
 function checkOverlap(overlapMs: number): void {
   if (overlapMs >= 0 && overlapMs <= overlapMsMax) return;
   throw invalidField('overlap', 'must be between nothing and 90 days');
-}
-
-function isProblem(error: unknown, code: KeyProblem['code']): boolean {
-  return error instanceof KeyProblem && error.code === code;
 }
