@@ -2,18 +2,9 @@ import type { StaticKey } from '../config/config.ts';
 import type { KeyRecord } from '../stores/key-store.ts';
 
 /** What a request is judged by: a key, as found by one of its secrets. There may be 50,000 in memory, so the rest is left out. */
-export interface FoundKey extends Pick<
+export interface FoundKey extends Omit<
   KeyRecord,
-  | 'id'
-  | 'version'
-  | 'plan'
-  | 'quotas'
-  | 'scopes'
-  | 'networks'
-  | 'notBefore'
-  | 'expiresAt'
-  | 'enabled'
-  | 'revokedAt'
+  'name' | 'owner' | 'labels' | 'createdAt' | 'secrets' | 'requests'
 > {
   /** The number of the secret. */
   readonly secretNumber: number;

@@ -120,23 +120,18 @@ function viewEntry({ keyId, at, ...entry }: AuditEntry): AuditView {
   return { ...entry, keyId: keyId ?? null, at: new Date(at).toISOString() };
 }
 
-function createFilter(query: KeyQuery): (record: KeyRecord) => boolean {
-  const labels = (query.labels ?? []).map((label) => {
-    const at = label.indexOf('=');
-    return at < 0
-      ? { name: label, value: undefined }
-      : { name: label.slice(0, at), value: label.slice(at + 1) };
-  });
-  return (record) =>
-    (query.plan === undefined || record.plan === query.plan) &&
-    (query.owner === undefined || record.owner === query.owner) &&
-    (query.name === undefined || record.name.startsWith(query.name)) &&
-    (query.enabled === undefined || record.enabled === query.enabled) &&
-    (record.revokedAt !== undefined) === (query.revoked ?? false) &&
-    labels.every(
-      ({ name, value }) =>
-        Object.hasOwn(record.labels, name) && (value === undefined || record.labels[name] === value),
-    );
+function createFilter({ plan, owner, name, labels = [], enabled, revoked = false }: KeyQuery) {
+  return (record: KeyRecord): boolean =>
+    (plan === undefined || record.plan === plan) &&
+    (owner === undefined || record.owner === owner) &&
+    (name === undefined || record.name.startsWith(name)) &&
+    (enabled === undefined || record.enabled === enabled) &&
+    (record.revokedAt !== undefined) === revoked &&
+    labels.every((label) => hasLabel(record, label));
+}
+
+function hasLabel({ labels }: KeyRecord, label: string): boolean {
+  return Object.entries(labels).some(([name, value]) => label === name || label === `${name}=${value}`);
 }
 
 function readLimit(limit = limitDefault): number {
