@@ -4,14 +4,12 @@ import { prepareKeys, type KeyCalls } from './keys.ts';
 import { prepareUnits, type UnitsCalls } from './ledger.ts';
 import { preparePlaces, type PlaceCalls } from './places.ts';
 import { prepareRates, type RateCalls } from './rates.ts';
-import { transact, transactAll, type Outcome } from './transact.ts';
+import { transact } from './transact.ts';
 
 /** Everything that can be asked of the database. Each call is one transaction, or a part of one, and none of them waits. */
 export interface Calls extends KeyCalls, UnitsCalls, RateCalls, PlaceCalls {
   ping(): void;
   probe(): void;
-  /** Runs several as one transaction, in which a failing one fails alone. Throws when the whole transaction failed. */
-  together<T>(works: readonly ((calls: Calls) => T)[]): readonly Outcome<T>[];
 }
 
 /** Prepares every statement on an open database. */
@@ -19,22 +17,14 @@ export function prepareCalls(database: DatabaseSync): Calls {
   // The tables that every request needs, so a damaged one is noticed: only the version is in the first page.
   const tables = ['secrets', 'keys', 'counters'];
   const pings = tables.map((table) => database.prepare(`SELECT 1 FROM ${table} LIMIT 1`));
-  const calls: Calls = {
+  return {
     ping() {
       for (const ping of pings) ping.get();
     },
-    probe() {
-      transact(database, () => markAsOurs(database));
-    },
-    together: (works) =>
-      transactAll(
-        database,
-        works.map((work) => () => work(calls)),
-      ),
+    probe: () => transact(database, () => markAsOurs(database)),
     ...prepareKeys(database, Date.now),
     ...prepareUnits(database, Date.now),
     ...prepareRates(database, Date.now),
     ...preparePlaces(database, Date.now),
   };
-  return calls;
 }

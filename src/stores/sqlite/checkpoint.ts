@@ -16,6 +16,11 @@ interface Checkpointer {
 export const callsPerCheckpoint = 1024;
 /** Each process counts only its own calls, so a log that has grown beyond this is copied as well, whoever writes. */
 export const logBytesUncopied = 16_777_216;
+/** A log that starts again after it was copied keeps its size, and does not grow. */
+export function hasOutgrown(now: Stats | undefined, before: Stats | undefined): boolean {
+  return now !== undefined && now.size > Math.max(logBytesUncopied, before?.size ?? 0);
+}
+
 /** From this many pages on (64 MB) the log is started again even if that makes writers wait for a moment. */
 const logPagesMax = 16_384;
 /** How often that is tried before it is left to the next checkpoint. */

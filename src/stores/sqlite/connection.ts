@@ -3,11 +3,12 @@ import type { DatabaseSync } from 'node:sqlite';
 import { unavailable, type StoreUnavailable } from '../ledger.ts';
 import type { StoreOptions } from '../store.ts';
 import { prepareCalls, type Calls } from './calls.ts';
+import { hasOutgrown } from './checkpoint.ts';
 import { createDatabase } from './create-database.ts';
 import { openDatabase, prepareIdentity, refuseSecondName, type Opening } from './database.ts';
 import { describeFailure, isBusy, mayBeTheFile, mayLackRoom } from './failures.ts';
-import { hasOutgrown, isSame, lookAt, refuseForeignLog } from './seen-files.ts';
-import type { Outcome } from './transact.ts';
+import { isSame, lookAt, refuseForeignLog } from './seen-files.ts';
+import { transactAll, type Outcome } from './transact.ts';
 
 /** The open file, opened again after it has failed. */
 export interface Connection {
@@ -122,11 +123,11 @@ export function openConnection(
     open = undefined;
   }
 
-  function run<T>(call: (calls: Calls) => T): T {
+  function run<T>(work: (open: Open) => T): T {
     if (performance.now() - lookedAt >= lookEveryMs) checkPlace();
-    const { calls } = open ?? reopen();
+    const current = open ?? reopen();
     try {
-      return call(calls);
+      return work(current);
     } catch (error) {
       if (isBusy(error)) throw new Locked();
       throw failed(error);
@@ -148,13 +149,13 @@ export function openConnection(
       return open === undefined || isLogRemoved ? undefined : seen.file;
     },
     checkPlace,
-    run,
+    run: (call) => run(({ calls }) => call(calls)),
     runAll(works) {
-      const [work, ...others] = works;
-      if (work !== undefined && others.length === 0) return [{ answer: run(work) }];
-      return run((calls) => calls.together(works)).map((outcome) =>
-        'error' in outcome ? { error: failed(outcome.error) } : outcome,
-      );
+      const outcomes = run(({ database, calls }) => {
+        const bound = works.map((work) => () => work(calls));
+        return transactAll(database, bound);
+      });
+      return outcomes.map((outcome) => ('error' in outcome ? { error: failed(outcome.error) } : outcome));
     },
     close,
   };

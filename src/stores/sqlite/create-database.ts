@@ -2,8 +2,8 @@ import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { codeOf } from '../../content/error-code.ts';
 import { describeFailure } from './failures.ts';
-import { filesBeside } from './files-beside.ts';
-import { noRoomLeft } from './refuse-full.ts';
+import { noRoomLeft } from './refuse-unwritable.ts';
+import { filesBeside } from './seen-files.ts';
 
 /** Makes the file, still empty, and its folder. False when it is there already. */
 export function createDatabase(path: string): boolean {

@@ -4,8 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { isEmpty } from './create-database.ts';
 import { isBusy } from './failures.ts';
 import { migrations } from './migrations.ts';
-import { refuseFull } from './refuse-full.ts';
-import { refuseReadOnly } from './refuse-read-only.ts';
+import { refuseFull, refuseReadOnly } from './refuse-unwritable.ts';
 import { transact } from './transact.ts';
 
 /** 'Gate' in ASCII: tells our files from those of other programs. */

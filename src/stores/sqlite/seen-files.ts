@@ -1,7 +1,23 @@
-import { statSync, type Stats } from 'node:fs';
+import { realpathSync, statSync, type Stats } from 'node:fs';
 import { unavailable } from '../ledger.ts';
-import { logBytesUncopied } from './checkpoint.ts';
-import { filesBeside } from './files-beside.ts';
+
+/**
+ * The write-ahead log of a database (-wal), and the index of that log with the locks of all processes (-shm). SQLite follows links:
+ * both are beside the file itself.
+ */
+export function filesBeside(path: string): { readonly log: string; readonly index: string } {
+  const file = followLinks(path);
+  return { log: `${file}-wal`, index: `${file}-shm` };
+}
+
+/** The path itself where there is nothing. */
+function followLinks(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
 
 /** The file at a path, and what belongs to it, as it was at one moment. */
 interface Seen {
@@ -30,11 +46,6 @@ export function isSame(now: FileMarks | undefined, before: FileMarks | undefined
 }
 
 type FileMarks = Pick<Stats, 'dev' | 'ino' | 'birthtimeMs' | 'ctimeMs'>;
-
-/** A log that starts again after it was copied keeps its size, and does not grow. */
-export function hasOutgrown(now: Stats | undefined, before: Stats | undefined): boolean {
-  return now !== undefined && now.size > Math.max(logBytesUncopied, before?.size ?? 0);
-}
 
 /**
  * When a file is moved away or deleted SQLite leaves its log in place, and opening the file that replaced it would copy that log

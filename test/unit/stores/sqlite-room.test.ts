@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { lacksRoom } from '../../../src/stores/sqlite/refuse-full.ts';
+import { lacksRoom } from '../../../src/stores/sqlite/refuse-unwritable.ts';
 
 for (const { name, disk, lacks } of [
   { name: 'a full disk with blocks of 1 KB', disk: { bsize: 1024, bavail: 0 }, lacks: true },
