@@ -7,18 +7,19 @@ import { KeyProblem } from '../key-problem.ts';
 import type { KeyTools } from '../key-rules.ts';
 import { differences } from '../key-view.ts';
 import { liveSecrets } from '../secrets.ts';
-import type { Candidate } from './read-candidate.ts';
+import type { Candidate, PartialLine, WholeLine } from './read-candidate.ts';
 
 /** What became of a line, and why its secret does not work, where the key was there already. */
 export type LineOutcome =
   | { readonly done: 'added' | 'updated' | 'skipped'; readonly doubt?: string | undefined }
-  | { readonly refused: string };
+  | Refused;
 
-/** A line and what the store said to it; or why it cannot make a key, where no key has its secret. */
-interface Answered {
-  readonly candidate: Candidate;
-  readonly answer: AddAnswer | KeyProblem | Unreadable;
+interface Refused {
+  readonly refused: string;
 }
+
+/** What the store said to a line; or why it cannot make a key, where no key has its secret. */
+type Answer = AddAnswer | Refused;
 
 interface BatchParts extends KeyTools {
   readonly actor: string;
@@ -42,59 +43,43 @@ export class BatchImporter {
 
   /** Notes what becomes of each line, including those already done when it rejects. */
   async run(candidates: readonly Candidate[], outcomes: Map<Candidate, LineOutcome>): Promise<void> {
-    // Looked for first: the key that a line is about was there before it.
-    const found = await this.#find(candidates);
-    const answered = [...found, ...(await this.#add(candidates))].toSorted(inOrder);
-    await forEachKey(answered, async (line) => {
-      outcomes.set(line.candidate, await this.#outcomeOf(line).catch(refusedFor));
+    const answers = new Map<Candidate, Answer>();
+    const whole = candidates.filter((one) => one.kind === 'whole');
+    const partial = candidates.filter((one) => one.kind === 'partial');
+    // Before keys are made: the key that a line is about was there before it, or an earlier line of the batch makes it.
+    await someAtOnce(partial, async (line) => {
+      answers.set(line, await this.#find(line, whole).catch(refusedFor));
+    });
+    for (const [line, answer] of await this.#add(whole)) answers.set(line, answer);
+    const byKey = Map.groupBy(candidates, (line) => keyOf(line, answers.get(line)));
+    // The lines of one key in their order, so that the last one has the last word.
+    await someAtOnce(byKey.values(), async (lines) => {
+      for (const line of lines) {
+        const answer = answers.get(line);
+        if (answer !== undefined) outcomes.set(line, await this.#outcomeOf(line, answer).catch(refusedFor));
+      }
     });
   }
 
-  /** Lines that cannot make a key may be about one that exists, or that an earlier line of the batch makes. */
-  async #find(candidates: readonly Candidate[]): Promise<readonly Answered[]> {
-    const answered: Answered[] = [];
-    const partial = candidates.filter((one) => one.kind === 'partial');
-    for (const some of slicesOf(partial, broughtAtOnce)) {
-      const answers = some.map(async (candidate) => ({
-        candidate,
-        answer: (await this.#findFor(candidate, candidates)) ?? candidate.problem,
-      }));
-      answered.push(...(await Promise.all(answers)));
-    }
-    return answered;
+  async #find({ digest, number, problem }: PartialLine, whole: readonly WholeLine[]): Promise<Answer> {
+    const key = await this.#again((store) => store.findKey(digest));
+    const id = key?.id ?? whole.find((one) => one.digest === digest && one.number < number)?.record.id;
+    return id === undefined ? { refused: problem.message } : { kind: 'known', id };
   }
 
-  async #findFor(
-    { digest, number }: Candidate,
-    others: readonly Candidate[],
-  ): Promise<AddAnswer | Unreadable | undefined> {
-    try {
-      const key = await this.#again((store) => store.findKey(digest));
-      if (key !== undefined) return { kind: 'known', id: key.id };
-    } catch (error) {
-      if (error instanceof Unreadable) return error;
-      throw error;
-    }
-    const made = others
-      .filter((one) => one.kind === 'whole')
-      .find((one) => one.digest === digest && one.number < number);
-    return made && { kind: 'known', id: made.record.id };
-  }
-
-  async #add(candidates: readonly Candidate[]): Promise<readonly Answered[]> {
-    const whole = candidates.filter((one) => one.kind === 'whole');
+  async #add(whole: readonly WholeLine[]): Promise<readonly (readonly [WholeLine, AddAnswer])[]> {
     if (whole.length === 0) return [];
     const note = { actor: this.#parts.actor, action: 'import', keyId: undefined, changes: {} };
     const records = whole.map(({ record }) => record);
     const answers = await this.#again((store) => store.addKeys(records, note));
-    return whole.flatMap((candidate, at) => {
-      const answer = answers[at];
-      return answer === undefined ? [] : { candidate, answer: isMade(candidate, answer) ? added : answer };
+    return answers.map((answer, at) => {
+      const line = whole[at] as WholeLine;
+      return [line, isMade(line, answer) ? { kind: 'added' } : answer];
     });
   }
 
-  async #outcomeOf({ candidate: { id, fields, digest }, answer }: Answered): Promise<LineOutcome> {
-    if (answer instanceof Error) return { refused: answer.message };
+  async #outcomeOf({ id, fields, digest }: Candidate, answer: Answer): Promise<LineOutcome> {
+    if ('refused' in answer) return answer;
     if (answer.kind === 'added') return { done: 'added' };
     if (answer.kind === 'id_taken') return { refused: 'the id belongs to another key' };
     if (answer.kind === 'lost')
@@ -131,7 +116,7 @@ export class BatchImporter {
   }
 
   /** A store that worked a moment ago gets another chance: what a call with a lost answer has done shows in the keys. */
-  async #again<Answer>(ask: (store: KeyStore) => Promise<Answer>): Promise<Answer> {
+  async #again<T>(ask: (store: KeyStore) => Promise<T>): Promise<T> {
     for (let attempt = 0; ; attempt += 1) {
       try {
         const answer = await ask(this.#parts.store);
@@ -145,44 +130,27 @@ export class BatchImporter {
   }
 }
 
-const added: AddAnswer = { kind: 'added' };
-
 /** Whether an earlier attempt, whose answer was lost, has made the key: nobody else knows the id that it was given here. */
-function isMade({ id, record }: Candidate & { readonly kind: 'whole' }, answer: AddAnswer): boolean {
+function isMade({ id, record }: WholeLine, answer: AddAnswer): boolean {
   return id === undefined && answer.kind === 'known' && answer.id === record.id;
 }
 
 /** A line that turns out to be wrong; throws what is not the line's fault. */
-export function refusedFor(error: unknown): { readonly refused: string } {
+export function refusedFor(error: unknown): Refused {
   if (error instanceof KeyProblem || error instanceof Unreadable) return { refused: error.message };
   throw error;
 }
 
-function inOrder(one: Answered, other: Answered): number {
-  return one.candidate.number - other.candidate.number;
-}
-
 /** What lines about one key have in common. */
-function keyOf({ candidate, answer }: Answered): string {
-  if ('kind' in answer && answer.kind === 'known') return answer.id;
-  return candidate.kind === 'whole' ? candidate.record.id : candidate.digest;
+function keyOf(line: Candidate, answer: Answer | undefined): string {
+  if (answer !== undefined && 'id' in answer) return answer.id;
+  return line.kind === 'whole' ? line.record.id : line.digest;
 }
 
-/**
- * Does the work for each line: several keys at once, one key's in the order of the lines, so that the last one has the last word.
- * Nothing is still under way when it rejects.
- */
-async function forEachKey(
-  lines: readonly Answered[],
-  work: (line: Answered) => Promise<void>,
-): Promise<void> {
-  const byKey = Map.groupBy(lines, keyOf);
-  for (const some of slicesOf([...byKey.values()], broughtAtOnce)) {
-    const ends = await Promise.allSettled(
-      some.map(async (ofKey) => {
-        for (const line of ofKey) await work(line);
-      }),
-    );
+/** Nothing is still under way when it rejects. */
+async function someAtOnce<Item>(items: Iterable<Item>, work: (item: Item) => Promise<void>): Promise<void> {
+  for (const some of slicesOf(items, broughtAtOnce)) {
+    const ends = await Promise.allSettled(some.map(work));
     const failed = ends.find((end) => end.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
   }

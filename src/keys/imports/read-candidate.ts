@@ -11,13 +11,19 @@ import { readKeyFields, readKeyId } from '../read-key-fields.ts';
 import { isOfUse } from '../scopes.ts';
 
 /** A line of an import. */
-export type Candidate = ReadLine &
-  (
-    | /** It makes a key, if there is none with its secret. */
-      { readonly kind: 'whole'; readonly record: KeyRecord }
-    /** It cannot make one, for this reason: that is no fault in a line about an existing key. */
-    | { readonly kind: 'partial'; readonly problem: KeyProblem }
-  );
+export type Candidate = WholeLine | PartialLine;
+
+/** It makes a key, if there is none with its secret. */
+export interface WholeLine extends ReadLine {
+  readonly kind: 'whole';
+  readonly record: KeyRecord;
+}
+
+/** It cannot make one, for this reason: that is no fault in a line about an existing key. */
+export interface PartialLine extends ReadLine {
+  readonly kind: 'partial';
+  readonly problem: KeyProblem;
+}
 
 interface ReadLine {
   readonly number: number;
