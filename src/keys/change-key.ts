@@ -26,10 +26,7 @@ interface Change<Made> extends Act {
   readonly request?: RequestMark;
 }
 
-/**
- * When somebody else changes the key meanwhile, the change is retried this often, so that nobody can keep an exposed key alive by
- * changing it. With twenty writers that never pause, one attempt in sixteen succeeds.
- */
+/** So often that nobody keeps an exposed key alive by changing it: of twenty that never pause, one attempt in sixteen succeeds. */
 const attemptsMax = 200;
 /** Before another attempt, so that those that came together do not meet again. */
 const pauseMaxMs = 10;
@@ -47,10 +44,7 @@ export async function findKey(id: string, { store, rules }: KeyTools): Promise<K
   );
 }
 
-/**
- * Reads a key, changes it and writes it. A change that comes to nothing is neither written nor audited. A revoked key can only
- * be revoked again.
- */
+/** Reads a key, changes it and writes it. What comes to nothing is not written. A revoked key can only be revoked again. */
 export async function changeKey<Made>(
   id: string,
   { edit, request, ...act }: Change<Made>,

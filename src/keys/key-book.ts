@@ -42,10 +42,7 @@ export interface Repeat {
 export interface KeyBook {
   /** Makes a key with a secret. Fields are those of `KeyFields`, and `id` to choose it. */
   create(fields: WrittenFields, by: By): Promise<FreshSecret>;
-  /**
-   * The same under a name that the caller chose: a repeat, on any gateway, makes no second key. The id comes from the name, so it
-   * cannot be chosen.
-   */
+  /** The same under a name that the caller chose: a repeat, on any gateway, makes no second key. The id comes from the name. */
   createOnce(fields: WrittenFields, by: By, request: RequestMark): Promise<FreshSecret | Repeat>;
   list(query: KeyQuery): Promise<Page<KeyView>>;
   show(id: string): Promise<KeyView>;

@@ -44,10 +44,7 @@ export function completeFields(given: Partial<KeyFields>, plan: string, rules: K
   return fields;
 }
 
-/**
- * The key with these fields in place of its own: the very same record when nothing differs. Throws a `KeyProblem` when fields
- * that are each valid do not fit the others of the key.
- */
+/** The key with these fields, the very same record when nothing differs. Throws a `KeyProblem` when they do not fit the others. */
 export function amendKey(record: KeyRecord, fields: Partial<KeyFields>, rules: KeyRules): KeyRecord {
   const amended = { ...record, ...fields };
   if (Object.keys(differences(record, amended)).length === 0) return record;

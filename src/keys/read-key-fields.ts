@@ -34,10 +34,7 @@ export interface ReadOptions {
   readonly mayName?: boolean;
 }
 
-/**
- * Reads the written fields, and throws a `KeyProblem` with everything wrong in them. `null` empties a field. Instants are ISO
- * 8601. No message repeats a written value.
- */
+/** Throws a `KeyProblem` with all that is wrong, and without what was written. `null` empties a field. Instants are ISO 8601. */
 export function readKeyFields(
   written: WrittenFields,
   rules: KeyRules,

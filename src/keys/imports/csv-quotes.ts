@@ -2,10 +2,7 @@
 export class Quotes {
   #state: State = 'start';
 
-  /**
-   * Whether what was taken ends within a quoted cell, or holds one that goes on after its last quote: where such a record ends
-   * cannot be known.
-   */
+  /** Open within a quoted cell; torn if one goes on after its last quote, so that where the record ends cannot be known. */
   get state(): 'closed' | 'open' | 'torn' {
     if (this.#state === 'quoted') return 'open';
     return this.#state === 'torn' ? 'torn' : 'closed';

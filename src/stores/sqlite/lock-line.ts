@@ -1,10 +1,7 @@
 import { unavailable } from '../ledger.ts';
 import { Locked } from './connection.ts';
 
-/**
- * Where calls stand in line for the lock of the file. Each runs at once, or as soon as the lock is free, and gives up at the
- * deadline. It never blocks the thread.
- */
+/** Where calls stand in line for the lock of the file, each until its deadline. It never blocks the thread. */
 export interface LockLine {
   /** For work that needs the lock: it waits in line behind the others. */
   wait<T>(work: () => T): Promise<T>;

@@ -10,10 +10,7 @@ export type Synchronous<Calls> = {
 /** What became of one of many that ran as one transaction. */
 export type Outcome<T> = { readonly answer: T } | { readonly error: unknown };
 
-/**
- * Runs the work as one transaction that has the write lock from its start, so it never fails halfway for a lock. Within another
- * transaction it is part of that.
- */
+/** Runs the work as one transaction that has the write lock from its start, or as a part of the one that it is called in. */
 export function transact<T>(database: DatabaseSync, work: () => T): T {
   if (database.isTransaction) return work();
   database.exec('BEGIN IMMEDIATE');
