@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, describe, test, type TestContext } from 'node:test';
-import type { ImportLine, ImportReport } from '../../src/keys/imports/import-keys.ts';
+import type { ImportLine, ImportOptions } from '../../src/keys/imports/import-keys.ts';
 import { createKeyBook, overlapMsMax, type KeyBook } from '../../src/keys/key-book.ts';
+import type { WrittenFields } from '../../src/keys/key-fields.ts';
 import { createKeyFormat } from '../../src/keys/key-format.ts';
 import { BrokenFile, KeyProblem } from '../../src/keys/key-problem.ts';
 import type { KeyRules } from '../../src/keys/key-rules.ts';
@@ -86,30 +87,25 @@ test('an import ends when a store that has worked stays away', async () => {
     },
   };
   const book = createKeyBook({ store: store as KeyStore, rules, now: Date.now });
-  let added = 0;
-  const options = {
-    update: false,
-    onFault: () => assert.fail(),
-    onProgress: (report: ImportReport) => void (added = report.added),
-  };
-  await assert.rejects(book.importKeys(linesOf(linesOfKeys(251)), options, by), lost);
-  assert.deepEqual([added, calls], [250, 6]);
+  const { run, said } = importer(book);
+  await assert.rejects(run(linesOfKeys(251)), lost);
+  assert.deepEqual([said.added, said.refused, calls], [250, 0, 6]);
 });
 
-interface Scene {
-  readonly book: KeyBook;
-  readonly clock: { now: number };
-  /** The same keys, held against other rules. */
-  readonly bookBy: (rules: KeyRules) => KeyBook;
-}
-
 function bookRules(address: StoreKind['address']): void {
-  const open = async (t: TestContext): Promise<Scene> => {
-    const store = await openPatiently(t, address(t));
+  /** A book on a fresh store, and others on the same, whose calls or rules are not the usual ones. */
+  const open = async (t: TestContext, at = address(t)) => {
+    const store = (await openPatiently(t, at)).keys;
     const clock = { now: Date.parse('2026-05-01T00:00:00Z') };
-    const bookBy = (held: KeyRules): KeyBook =>
-      createKeyBook({ store: store.keys, rules: held, now: () => clock.now });
-    return { book: bookBy(rules), clock, bookBy };
+    const bookBy = (held: KeyRules, calls: Partial<KeyStore> = {}): KeyBook =>
+      createKeyBook({ store: { ...store, ...calls }, rules: held, now: () => clock.now });
+    return {
+      book: bookBy(rules),
+      clock,
+      store,
+      bookBy,
+      bookOn: (calls: Partial<KeyStore>) => bookBy(rules, calls),
+    };
   };
 
   test('a key is made with a secret that is told once and is found nowhere else', async (t) => {
@@ -218,56 +214,49 @@ function bookRules(address: StoreKind['address']): void {
   });
 
   test('an import outlives a moment without the store, and is told at once when there is none', async (t) => {
-    const store = await openPatiently(t, address(t));
+    const { store, bookOn } = await open(t);
     const lost = new StoreUnavailable('away', { mayHaveHappened: true });
     const failing = new Set([2, 3]);
     let calls = 0;
-    const addKeys: typeof store.keys.addKeys = async (...args) => {
-      calls += 1;
-      const answers = await store.keys.addKeys(...args);
-      if (failing.has(calls)) throw lost;
-      return answers;
-    };
-    const findKey: typeof store.keys.findKey = async (digest) => {
-      if (failing.has(6)) throw lost;
-      return store.keys.findKey(digest);
-    };
-    const book = createKeyBook({ store: { ...store.keys, addKeys, findKey }, rules, now: Date.now });
-    const options = { update: false, onFault: () => undefined };
+    const { run } = importer(
+      bookOn({
+        async addKeys(...args) {
+          calls += 1;
+          const answers = await store.addKeys(...args);
+          if (failing.has(calls)) throw lost;
+          return answers;
+        },
+        async findKey(digest) {
+          if (failing.has(6)) throw lost;
+          return store.findKey(digest);
+        },
+      }),
+    );
     const lines = Array.from({ length: 600 }, (_, at) => ({ plan: 'free', secret: `retried-${at}-secret` }));
-    const report = await book.importKeys(linesOf(lines), options, by);
+    const report = await run(lines);
     assert.deepEqual([report.lines, report.added, report.skipped, calls], [600, 600, 0, 5]);
     failing.add(6);
-    await assert.rejects(book.importKeys(linesOf(lines), options, by), lost);
+    await assert.rejects(run(lines), lost);
     assert.equal(calls, 6);
-    const withoutPlan = lines.slice(0, 1).map(({ secret }) => ({ secret }));
-    await assert.rejects(book.importKeys(linesOf(withoutPlan), options, by), lost);
+    await assert.rejects(run([{ secret: lines[0]!.secret }]), lost);
   });
 
   test('what stands before the line that breaks a file off is imported', async (t) => {
-    const store = await openPatiently(t, address(t));
-    const book = createKeyBook({ store: store.keys, rules, now: Date.now });
-    let added = 0;
-    const options = {
-      update: false,
-      onFault: () => undefined,
-      onProgress: (report: ImportReport) => void (added = report.added),
-    };
-    await assert.rejects(book.importKeys(brokenOff(), options, by), /^BrokenFile: line 3 makes no sense$/);
-    assert.equal(added, 1);
+    const { book } = await open(t);
+    const { take, said } = importer(book);
+    await assert.rejects(take(brokenOff()), /^BrokenFile: line 3 makes no sense$/);
+    assert.equal(said.added, 1);
     assert.ok((await book.verify('before-the-broken-line')).valid);
   });
 
   test('a key that somebody else keeps changing does not keep an import from the other lines', async (t) => {
-    const store = await openPatiently(t, address(t));
-    const changeKey: typeof store.keys.changeKey = async (change) =>
-      change.to.id === 'busy' ? 'outdated' : store.keys.changeKey(change);
-    const book = createKeyBook({ store: { ...store.keys, changeKey }, rules, now: Date.now });
-    const { faults, options } = collectFaults({ update: true });
+    const { store, bookOn } = await open(t);
+    const changeKey: KeyStore['changeKey'] = async (change) =>
+      change.to.id === 'busy' ? 'outdated' : store.changeKey(change);
+    const { run, faults } = importer(bookOn({ changeKey }), { update: true });
     const lines = ['busy', 'calm'].map((id) => ({ id, plan: 'free', secret: `foreign-key-of-${id}` }));
-    await book.importKeys(linesOf(lines), options, by);
-    const changed = lines.map((line) => ({ ...line, plan: 'paid' }));
-    const report = await book.importKeys(linesOf(changed), options, by);
+    await run(lines);
+    const report = await run(lines.map((line) => ({ ...line, plan: 'paid' })));
     assert.deepEqual([report.updated, report.refused], [1, 1]);
     assert.deepEqual(faults, ['1: somebody else keeps changing the key']);
   });
@@ -302,62 +291,34 @@ function bookRules(address: StoreKind['address']): void {
     }
   });
 
-  test('an import takes no secret of a key in the file, which would be found first', async (t) => {
-    const { book } = await open(t);
-    const { faults, options } = collectFaults({ update: false });
-    const hash = `sha256:${digestOf('k-demo')}`;
-    const lines = [{ secret: 'k-demo' }, { hash }, { secret: 'k-demo', hash: null }, { secret: null, hash }];
-    const report = await book.importKeys(
-      linesOf(lines.map((line) => ({ plan: 'free', ...line }))),
-      options,
-      by,
-    );
-    assert.equal(report.refused, 4);
-    assert.deepEqual(faults, [
-      '1: secret is that of a key in the configuration file',
-      '2: hash is that of a key in the configuration file',
-      '3: secret is that of a key in the configuration file',
-      '4: hash is that of a key in the configuration file',
-    ]);
-  });
-
-  test('an import takes no hash of an empty text, which no key has', async (t) => {
-    const { book } = await open(t);
-    const { faults, options } = collectFaults({ update: false });
-    const line = { plan: 'free', hash: `sha256:${digestOf('').toUpperCase()}` };
-    const report = await book.importKeys(linesOf([line, line]), options, by);
-    assert.equal(report.refused, 2);
-    assert.deepEqual(faults, ['1: hash is that of an empty text', '2: hash is that of an empty text']);
-  });
-
   test('an import brings many keys at once to what it says, and the last line of a key has the last word', async (t) => {
-    const store = await openPatiently(t, address(t));
+    const { store, bookOn } = await open(t);
     let [reading, readingMost] = [0, 0];
     const readBefore = new Set<string>();
-    const readKey: typeof store.keys.readKey = async (id) => {
+    const readKey: KeyStore['readKey'] = async (id) => {
       readingMost = Math.max(readingMost, (reading += 1));
       // The first line of each key takes longer than the second.
       const turns = readBefore.has(id) ? 1 : 9;
       readBefore.add(id);
-      const found = await store.keys.readKey(id);
+      const found = await store.readKey(id);
       for (let turn = 0; turn < turns; turn += 1) await new Promise(setImmediate);
       reading -= 1;
       return found;
     };
-    const changeKey: typeof store.keys.changeKey = async (change) =>
-      change.to.id === 'k1' ? 'outdated' : store.keys.changeKey(change);
-    const book = createKeyBook({ store: { ...store.keys, readKey, changeKey }, rules, now: Date.now });
+    const changeKey: KeyStore['changeKey'] = async (change) =>
+      change.to.id === 'k1' ? 'outdated' : store.changeKey(change);
+    const book = bookOn({ readKey, changeKey });
     const faults: number[] = [];
-    const options = { update: true, onFault: (line: number) => void faults.push(line) };
+    const { run } = importer(book, { update: true, onFault: (line) => void faults.push(line) });
     const lines = linesOfKeys(100);
-    await book.importKeys(linesOf(lines), options, by);
+    await run(lines);
     const changed = lines.flatMap((line, at) => {
       const wrong = at % 10 === 3 ? [{ ...line, id: 'k0' }] : [];
       // A key is known by its secret, too.
       const about = at % 2 === 0 ? line : { ...line, id: undefined };
       return [...wrong, { ...about, name: 'first' }, { ...about, name: 'last' }];
     });
-    const report = await book.importKeys(linesOf(changed), options, by);
+    const report = await run(changed);
     assert.deepEqual([report.updated, report.skipped, report.refused], [198, 0, 12]);
     assert.deepEqual(
       faults,
@@ -369,99 +330,58 @@ function bookRules(address: StoreKind['address']): void {
   });
 
   test('an import that brings keys to what it says outlives a moment without the store', async (t) => {
-    const store = await openPatiently(t, address(t));
+    const { store, bookOn } = await open(t);
     const lost = new StoreUnavailable('away', { mayHaveHappened: true });
     const failing = new Set([2, 3, 9]);
     let calls = 0;
-    const readKey: typeof store.keys.readKey = async (id) => {
+    const readKey: KeyStore['readKey'] = async (id) => {
       if (failing.has((calls += 1))) throw lost;
-      return store.keys.readKey(id);
+      return store.readKey(id);
     };
     let changes = 0;
-    const changeKey: typeof store.keys.changeKey = async (change) => {
-      const answer = await store.keys.changeKey(change);
+    const changeKey: KeyStore['changeKey'] = async (change) => {
+      const answer = await store.changeKey(change);
       if ((changes += 1) === 7) throw lost;
       return answer;
     };
-    const book = createKeyBook({ store: { ...store.keys, readKey, changeKey }, rules, now: Date.now });
-    const options = { update: true, onFault: () => assert.fail() };
+    const { run } = importer(bookOn({ readKey, changeKey }), { update: true });
     const lines = linesOfKeys(20);
-    await book.importKeys(linesOf(lines), options, by);
-    const changed = lines.map((line) => ({ ...line, plan: 'paid' }));
-    const report = await book.importKeys(linesOf(changed), options, by);
-    assert.deepEqual([report.updated, calls], [20, 24]);
+    await run(lines);
+    const report = await run(lines.map((line) => ({ ...line, plan: 'paid' })));
+    assert.deepEqual([report.updated, report.refused, calls], [20, 0, 24]);
   });
 
   test('an import that fails has nothing under way when it says so', async (t) => {
-    const store = await openPatiently(t, address(t));
+    const { store, bookOn } = await open(t);
     const fault = new TypeError('a fault');
     let changing = 0;
-    const changeKey: typeof store.keys.changeKey = async (change) => {
+    const changeKey: KeyStore['changeKey'] = async (change) => {
       if (change.to.id === 'k3') throw fault;
       changing += 1;
       for (let turns = 0; turns < 9; turns += 1) await new Promise(setImmediate);
       changing -= 1;
-      return store.keys.changeKey(change);
+      return store.changeKey(change);
     };
-    const book = createKeyBook({ store: { ...store.keys, changeKey }, rules, now: Date.now });
-    let updated = 0;
-    const options = {
-      update: true,
-      onFault: () => assert.fail(),
-      onProgress: (report: ImportReport) => void (updated = report.updated),
-    };
+    const { run, said } = importer(bookOn({ changeKey }), { update: true });
     const lines = linesOfKeys(9);
-    await book.importKeys(linesOf(lines), options, by);
-    const changed = lines.map((line) => ({ ...line, plan: 'paid' }));
-    await assert.rejects(book.importKeys(linesOf(changed), options, by), fault);
-    assert.deepEqual([changing, updated], [0, 8]);
+    await run(lines);
+    await assert.rejects(run(lines.map((line) => ({ ...line, plan: 'paid' }))), fault);
+    assert.deepEqual([changing, said.updated, said.refused], [0, 8, 0]);
   });
 
   test('the plan for lines that name none is for new keys: one that was moved since keeps its own', async (t) => {
     const { book } = await open(t);
-    const options = {
-      update: true,
-      plan: 'free',
-      onFault: (_: number, message: string) => assert.fail(message),
-    };
+    const { run } = importer(book, { update: true, plan: 'free' });
     const lines = ['one', 'two'].map((id) => ({ id, secret: `foreign-key-of-${id}` }));
     const named = { id: 'three', secret: 'foreign-key-of-three', plan: 'paid' };
     const unnamed = { id: null, plan: null, secret: 'foreign-key-of-four' };
-    await book.importKeys(linesOf(lines.slice(0, 1)), options, by);
+    await run(lines.slice(0, 1));
     await book.update('one', { plan: 'paid' }, by);
-    const report = await book.importKeys(linesOf([...lines, named, unnamed]), options, by);
+    const report = await run([...lines, named, unnamed]);
     assert.deepEqual([report.updated, report.skipped, report.added], [0, 1, 3]);
     assert.equal((await book.show('one')).plan, 'paid');
     assert.equal((await book.show('two')).plan, 'free');
     assert.equal((await book.show('three')).plan, 'paid', 'a line that names a plan has it');
-  });
-
-  test('a secret is no id, name, owner or label, though a column was mistaken for another', async (t) => {
-    const { book } = await open(t);
-    const { secret } = await book.create({ plan: 'free' }, by);
-    for (const field of [
-      { id: secret },
-      { name: secret },
-      { owner: ` ${secret}` },
-      { labels: { a: secret } },
-      { labels: { [secret]: 'a' } },
-      { labels: { [secret]: 1 } },
-      { name: `KEY=${secret}` },
-      { scopes: [`/v1/${secret}`] },
-    ]) {
-      await assert.rejects(book.create({ plan: 'free', ...field }, by), (error: Error) => {
-        assert.ok(isProblem('invalid')(error));
-        return !error.message.includes(secret) && /holds a secret of a key/.test(error.message);
-      });
-    }
-    const faults: string[] = [];
-    const options = { update: false, onFault: (_: number, message: string) => void faults.push(message) };
-    await book.importKeys(
-      linesOf([{ id: secret, plan: 'free', secret: 'the-name-of-a-customer' }]),
-      options,
-      by,
-    );
-    assert.deepEqual(faults, ['id holds a secret of a key, which belongs nowhere else']);
   });
 
   test('a named request makes one key, and its repeat is told apart from another request', async (t) => {
@@ -505,8 +425,7 @@ function bookRules(address: StoreKind['address']): void {
 
   for (const turn of ['readKey', 'changeKey'] as const) {
     test(`a named rotation does not make its own repeat outdated, which is at ${turn} meanwhile`, async (t) => {
-      const store = await openPatiently(t, address(t));
-      const first = createKeyBook({ store: store.keys, rules, now: Date.now });
+      const { book: first, store, bookOn } = await open(t);
       const { key } = await first.create({ plan: 'free' }, by);
       const rotate = (book: KeyBook, name: string) =>
         book.rotateOnce(key.id, { overlapMs: 0 }, { ...by, versions: [1] }, { name, content: '' });
@@ -517,21 +436,16 @@ function bookRules(address: StoreKind['address']): void {
         meets = false;
         assert.notEqual((await rotate(first, 'r')).secret, null);
       };
-      const second = createKeyBook({
-        store: {
-          ...store.keys,
-          async readKey(id) {
-            const known = await store.keys.readKey(id);
-            if (turn === 'readKey') await meet();
-            return known;
-          },
-          async changeKey(change) {
-            if (turn === 'changeKey') await meet();
-            return store.keys.changeKey(change);
-          },
+      const second = bookOn({
+        async readKey(id) {
+          const known = await store.readKey(id);
+          if (turn === 'readKey') await meet();
+          return known;
         },
-        rules,
-        now: Date.now,
+        async changeKey(change) {
+          if (turn === 'changeKey') await meet();
+          return store.changeKey(change);
+        },
       });
       const repeat = await rotate(second, 'r');
       assert.deepEqual([repeat.secret, repeat.key.version], [null, 2]);
@@ -576,43 +490,27 @@ function bookRules(address: StoreKind['address']): void {
     }
   });
 
-  test('lists are filtered and paged', async (t) => {
+  test('lists are paged, and have the revoked keys only where they are asked for', async (t) => {
     const { book } = await open(t);
-    for (let at = 0; at < 7; at += 1) {
-      const fields = {
-        plan: at % 2 ? 'free' : 'paid',
-        name: `n${at}`,
-        owner: `o${at % 4}`,
-        labels: { at: String(at) },
-      };
-      await book.create({ id: `k${at}`, ...fields }, by);
-    }
+    for (let at = 0; at < 7; at += 1) await book.create({ id: `k${at}`, plan: 'free' }, by);
     await book.disable('k1', by);
     await book.revoke('k3', by);
     const ids = async (query: Parameters<KeyBook['list']>[0]) =>
       (await book.list(query)).items.map(({ id }) => id);
     assert.deepEqual(await ids({}), ['k0', 'k1', 'k2', 'k4', 'k5', 'k6']);
-    assert.deepEqual(await ids({ plan: 'free' }), ['k1', 'k5']);
-    assert.deepEqual(await ids({ plan: 'free', enabled: true }), ['k5']);
     assert.deepEqual(await ids({ revoked: true }), ['k3']);
-    assert.deepEqual(await ids({ name: 'n4' }), ['k4']);
-    assert.deepEqual(await ids({ labels: ['at=2'] }), ['k2']);
-    assert.deepEqual(await ids({ labels: ['at'], owner: 'o2' }), ['k2', 'k6']);
-    assert.deepEqual(await ids({ labels: ['constructor'] }), []);
     const first = await book.list({ limit: 4 });
     assert.equal(first.next, 'k4');
     assert.deepEqual(await ids({ limit: 4, cursor: first.next ?? '' }), ['k5', 'k6']);
-    await assert.rejects(book.list({ limit: 0 }), isProblem('invalid'));
   });
 
   test('a list goes on behind what cannot be read, and an import says which of its keys are gone', async (t) => {
     const at = address(t);
-    const store = await openPatiently(t, at);
-    const book = createKeyBook({ store: store.keys, rules, now: Date.now });
+    const { book } = await open(t, at);
     const ids = Array.from({ length: 450 }, (_, nth) => `z${String(nth).padStart(4, '0')}`);
     const lines = ids.map((id) => ({ id, plan: 'free', secret: `foreign-key-of-${id}` }));
-    const { faults, options } = collectFaults({ update: true });
-    await book.importKeys(linesOf(lines), options, by);
+    const { run, faults } = importer(book, { update: true });
+    await run(lines);
     await spoilKey(at, 'z0003', { how: 'gone', redis });
     await spoilKey(at, 'z0100', { how: 'damaged', redis });
     const page = await book.list({ limit: 1000, plan: 'free' });
@@ -622,14 +520,14 @@ function bookRules(address: StoreKind['address']): void {
     );
     assert.deepEqual(page.unreadable, at.kind === 'sqlite' ? ['z0100'] : ['z0003', 'z0100']);
     assert.equal(page.next, null);
-    const report = await book.importKeys(linesOf(lines), options, by);
+    const report = await run(lines);
     assert.deepEqual([report.skipped, report.refused], [448, 2]);
     assert.deepEqual(faults, [
       '4: the secret is that of key z0003, whose record is gone',
       '101: the record of key z0100 in the store cannot be read',
     ]);
     const without = lines.slice(98, 102).map(({ secret }) => ({ secret, name: 'renamed' }));
-    const renamed = await book.importKeys(linesOf(without), options, by);
+    const renamed = await run(without);
     assert.deepEqual([renamed.updated, renamed.refused, faults.length], [3, 1, 3]);
   });
 
@@ -651,8 +549,8 @@ function bookRules(address: StoreKind['address']): void {
       { plan: 'free', secret: 'foreign-key-9', hash: digestOf('foreign-key-9') },
       { plan: 'free', secret: `sha256:${digestOf('foreign-key-9')}` },
     ];
-    const { faults, options } = collectFaults({ update: false });
-    const report = await book.importKeys(linesOf(lines), options, by);
+    const { run, faults, warnings } = importer(book);
+    const report = await run(lines);
     assert.deepEqual(report, { lines: 14, added: 2, updated: 0, skipped: 1, refused: 11 });
     assert.equal(faults.length, 11);
     assert.ok(faults.includes('4: has neither a secret nor a hash'));
@@ -664,28 +562,24 @@ function bookRules(address: StoreKind['address']): void {
     assert.equal((await book.verify('foreign-key-2')).key?.owner, 'acme');
     const { version, secrets } = await book.show('one');
     assert.deepEqual([version, secrets.map((secret) => secret.number)], [1, [1]]);
-    const again = await book.importKeys(linesOf(lines.slice(0, 2)), options, by);
+    const again = await run(lines.slice(0, 2));
     assert.deepEqual([again.added, again.skipped], [0, 2]);
-    const warnings: string[] = [];
-    const onWarning = (line: number, message: string): void => void warnings.push(`${line}: ${message}`);
-    const update = { ...options, update: true, onWarning };
-    const mixedUp = [{ plan: 'paid', secret: 'foreign-key-1', id: 'another' }];
-    const refused = await book.importKeys(linesOf(mixedUp), update, by);
+    const update = { update: true };
+    const refused = await run([{ plan: 'paid', secret: 'foreign-key-1', id: 'another' }], update);
     assert.deepEqual([refused.updated, refused.refused], [0, 1]);
     assert.equal(faults.at(-1), '1: the secret belongs to another key');
-    const changed = linesOf([{ plan: 'paid', secret: 'foreign-key-1', id: 'one' }, lines[1]!]);
-    const third = await book.importKeys(changed, update, by);
+    const third = await run([{ plan: 'paid', secret: 'foreign-key-1', id: 'one' }, lines[1]!], update);
     assert.deepEqual([third.updated, third.skipped], [1, 1]);
     assert.equal((await book.show('one')).plan, 'paid');
     await book.rotate('one', { overlapMs: 0 }, by);
-    assert.deepEqual(warnings, []);
-    const fourth = await book.importKeys(linesOf(lines.slice(0, 1)), { ...options, onWarning }, by);
+    assert.deepEqual(warnings.splice(0), ['1: secret is shorter than 16 characters and can be guessed']);
+    const fourth = await run(lines.slice(0, 1));
     assert.deepEqual([fourth.added, fourth.skipped], [0, 1], 'a secret that was replaced is known for good');
     assert.equal((await book.verify('foreign-key-1')).valid, false);
     const renamed = [{ plan: 'paid', secret: 'foreign-key-1', name: 'renamed' }];
-    assert.equal((await book.importKeys(linesOf(renamed), update, by)).updated, 1);
+    assert.equal((await run(renamed, update)).updated, 1);
     await book.revoke('one', by);
-    const fifth = await book.importKeys(linesOf(lines.slice(0, 1)), update, by);
+    const fifth = await run(lines.slice(0, 1), update);
     assert.deepEqual([fifth.updated, fifth.skipped], [0, 1]);
     assert.deepEqual(warnings, [
       '1: the secret was replaced by a rotation, and works no more',
@@ -698,9 +592,7 @@ function bookRules(address: StoreKind['address']): void {
 
   test('a key that comes with its hash keeps scopes of routes that are gone, and that is said', async (t) => {
     const { book } = await open(t);
-    const { faults, options } = collectFaults({ update: false });
-    const warnings: string[] = [];
-    const onWarning = (line: number, message: string): void => void warnings.push(`${line}: ${message}`);
+    const { run, faults, warnings } = importer(book);
     const scopes = ['gone', 'names', '/v9/*'];
     const lines = [
       { plan: 'free', hash: digestOf('foreign-key-1'), id: 'one', scopes },
@@ -712,7 +604,7 @@ function bookRules(address: StoreKind['address']): void {
         scopes: [' ', 'x\n', '/v9/*/x', `gh_${'x'.repeat(300)}`],
       },
     ];
-    const report = await book.importKeys(linesOf(lines), { ...options, onWarning }, by);
+    const report = await run(lines);
     assert.deepEqual([report.added, report.refused], [2, 2]);
     assert.deepEqual(warnings, [
       '1: scopes[0], scopes[2] are not among the routes',
@@ -726,27 +618,16 @@ function bookRules(address: StoreKind['address']): void {
     );
   });
 
-  test('where there is one plan alone, a line that names none gets it', async (t) => {
-    const store = await openPatiently(t, address(t));
-    const onePlan = { ...rules, plans: new Map([['free', aPlan()]]) };
-    const book = createKeyBook({ store: store.keys, rules: onePlan, now: Date.now });
-    const { faults, options } = collectFaults({ update: false });
-    await book.importKeys(linesOf([{ secret: 'foreign-key-1', id: 'one' }]), options, by);
-    assert.deepEqual(faults, []);
-    assert.equal((await book.show('one')).plan, 'free');
-  });
-
   test('a line about a key that is there needs no plan, and is judged by the plan that the key has', async (t) => {
     const { book } = await open(t);
-    const make = linesOf([{ plan: 'paid', secret: 'foreign-key-1', id: 'one' }]);
-    const { faults, options } = collectFaults({ update: true });
-    await book.importKeys(make, options, by);
+    const { run, faults } = importer(book, { update: true });
+    await run([{ plan: 'paid', secret: 'foreign-key-1', id: 'one' }]);
     const lines = [
       { secret: 'foreign-key-1', name: 'without a plan' },
       { secret: 'foreign-key-1', ...own('nothing') },
       { secret: 'foreign-key-2', name: 'new' },
     ];
-    const report = await book.importKeys(linesOf(lines), options, by);
+    const report = await run(lines);
     assert.match(faults[0] ?? '', /^2: quotas\[0\] "\w+" has no period/);
     assert.deepEqual(faults.slice(1), ['3: plan is needed, choose from free, paid']);
     assert.deepEqual([report.updated, report.refused], [1, 2]);
@@ -756,19 +637,14 @@ function bookRules(address: StoreKind['address']): void {
       { plan: 'free', secret: 'foreign-key-4', name: 'made' },
       { secret: 'foreign-key-4', name: 'changed' },
     ];
-    const mixed = await book.importKeys(linesOf(both), options, by);
+    const mixed = await run(both);
     assert.deepEqual([mixed.added, mixed.updated, mixed.refused], [1, 1, 1]);
     assert.equal((await book.verify('foreign-key-4')).key?.name, 'changed');
-    await book.importKeys(
-      linesOf([...both.slice(1), { secret: 'foreign-key-4', name: 'the last word' }]),
-      options,
-      by,
-    );
+    await run([...both.slice(1), { secret: 'foreign-key-4', name: 'the last word' }]);
     assert.equal((await book.verify('foreign-key-4')).key?.name, 'the last word');
     // The plan is for new keys alone: `paid` has no quota `month`.
-    await book.importKeys(linesOf([{ plan: 'free', secret: 'foreign-key-3', id: 'two' }]), options, by);
-    const about = linesOf([{ secret: 'foreign-key-3', ...own('month') }]);
-    const later = await book.importKeys(about, { ...options, plan: 'paid' }, by);
+    await run([{ plan: 'free', secret: 'foreign-key-3', id: 'two' }]);
+    const later = await run([{ secret: 'foreign-key-3', ...own('month') }], { plan: 'paid' });
     assert.deepEqual([later.updated, later.refused, (await book.show('two')).plan], [1, 0, 'free']);
   });
 
@@ -788,25 +664,24 @@ function bookRules(address: StoreKind['address']): void {
     const { key } = await book.create({ plan: 'free', ...own('month') }, by);
     assert.match(await faultOf(book.update(key.id, { plan: 'paid' }, by)), /has no period/);
     await book.update(key.id, { plan: 'paid', ...own('mine', 'day') }, by);
-    const faults: string[] = [];
-    const options = { update: false, onFault: (_line: number, message: string) => void faults.push(message) };
-    await book.importKeys(linesOf([{ plan: 'free', secret: 'foreign-key-9', ...own('mnth') }]), options, by);
+    const { run, faults } = importer(book);
+    await run([{ plan: 'free', secret: 'foreign-key-9', ...own('mnth') }]);
     assert.match(faults.join(), /has no period/);
   });
 
   test('an import brings a key to nothing that an update would refuse, and the other lines go on', async (t) => {
     const { book } = await open(t);
-    const { faults, options } = collectFaults({ update: true });
+    const { run, faults } = importer(book, { update: true });
     const [one, two] = [{ secret: 'foreign-key-1' }, { secret: 'foreign-key-2' }];
     const first = { ...one, plan: 'free', id: 'one', notBefore: '2026-06-01', ...own('month') };
-    await book.importKeys(linesOf([first, { ...two, plan: 'free' }]), options, by);
+    await run([first, { ...two, plan: 'free' }]);
     const before = await book.show('one');
     const changed = [
       { ...one, plan: 'paid' },
       { ...one, plan: 'free', expiresAt: '2026-05-02' },
       { ...two, plan: 'paid' },
     ];
-    const report = await book.importKeys(linesOf(changed), options, by);
+    const report = await run(changed);
     assert.deepEqual(report, { lines: 3, added: 0, updated: 1, skipped: 0, refused: 2 });
     assert.match(faults[0] ?? '', /^1: quotas\[0\] "\w+" has no period/);
     assert.equal(faults[1], '2: expiresAt must be after the moment from which the key is valid');
@@ -821,56 +696,25 @@ function bookRules(address: StoreKind['address']): void {
     assert.deepEqual([valid, reason, refusal], [false, 'plan_unknown', 'plan_unknown']);
   });
 
-  test('what is not in order is refused with every fault and without what was given', async (t) => {
+  test('what is not in order is refused with every fault at once, and not made', async (t) => {
     const { book } = await open(t);
-    const attempt = book.create(
-      {
-        plan: 'fre',
-        scopes: ['nmes', '/v2/*', '/v1/voice/a'],
-        networks: ['10.0.0.0/33'],
-        quotas: [
-          { name: 'monthly', limit: 0 },
-          { name: 'daily', limit: 5, per: 'day', timezone: 'Mars/Base' },
-        ],
-        expiresAt: 'tomorrow',
-        labels: { 'a b': 'x' },
-        name: 'a\u001bb',
-        colour: 'red',
-      },
-      by,
+    const fields = { plan: 'fre', scopes: ['nmes', '/v2/*', '/v1/voice/a'], name: 'a\u001bb', nam: 'red' };
+    assert.equal(
+      await faultOf(book.create(fields, by)),
+      'plan is not among the plans, did you mean "free"?,' +
+        'scopes[0] is not among the routes, did you mean "names"?,' +
+        'scopes[1] is not among the routes, choose from names, /v1/name, /v1/voice/*,' +
+        'name holds characters that cannot be seen,' +
+        'nam is not a field, did you mean "name"?',
     );
-    const error = await attempt.then(
-      () => assert.fail('it was made'),
-      (thrown: unknown) => thrown,
-    );
-    assert.ok(error instanceof KeyProblem);
-    assert.deepEqual(
-      error.faults.map(({ field }) => field),
-      [
-        'plan',
-        'scopes[0]',
-        'scopes[1]',
-        'networks[0]',
-        'quotas[0].limit',
-        'quotas[1].timezone',
-        'expiresAt',
-        'labels',
-        'name',
-        'colour',
-      ],
-    );
-    assert.match(error.message, /plan is not among the plans, did you mean "free"\?/);
-    assert.match(error.message, /scopes\[0\] is not among the routes, did you mean "names"\?/);
     const wrong = [
       {},
       { plan: 'free', id: 'a b' },
       { plan: 'free', notBefore: '2026-05-02', expiresAt: '2026-05-01' },
       { plan: 'free', expiresAt: '9999-12-31T23:59:59-23:59' },
     ];
-    for (const fields of wrong) await assert.rejects(book.create(fields, by), isProblem('invalid'));
+    for (const one of wrong) await assert.rejects(book.create(one, by), isProblem('invalid'));
     await assert.rejects(book.create({ plan: 'free', id: 'demo' }, by), isProblem('conflict'));
-    await assert.rejects(book.show('demo'), isProblem('not_found'));
-    await assert.rejects(book.show('a/b'), isProblem('not_found'));
     assert.deepEqual((await book.list({})).items, []);
   });
 }
@@ -883,15 +727,32 @@ function linesOfKeys(length: number) {
   return Array.from({ length }, (_, at) => ({ id: `k${at}`, plan: 'free', secret: `of-key-${at}-there` }));
 }
 
-async function* linesOf(fields: readonly Readonly<Record<string, unknown>>[]): AsyncGenerator<ImportLine> {
+async function* linesOf(fields: readonly WrittenFields[]): AsyncGenerator<ImportLine> {
   for (const [at, line] of fields.entries()) yield { number: at + 1, fields: line };
 }
 
-/** How to import, and what was found at fault meanwhile. */
-function collectFaults({ update }: { readonly update: boolean }) {
+/** Imports lines, and keeps what is said of them. */
+function importer(book: KeyBook, options: Partial<ImportOptions> = {}) {
   const faults: string[] = [];
-  const onFault = (line: number, message: string): void => void faults.push(`${line}: ${message}`);
-  return { faults, options: { update, onFault } };
+  const warnings: string[] = [];
+  const said = { lines: 0, added: 0, updated: 0, skipped: 0, refused: 0 };
+  const whole: ImportOptions = {
+    update: false,
+    onFault: (line, message) => void faults.push(`${line}: ${message}`),
+    onWarning: (line, message) => void warnings.push(`${line}: ${message}`),
+    onProgress: (report) => void Object.assign(said, report),
+    ...options,
+  };
+  const take = (lines: AsyncIterable<ImportLine>, over: Partial<ImportOptions> = {}) =>
+    book.importKeys(lines, { ...whole, ...over }, by);
+  return {
+    faults,
+    warnings,
+    /** What was reported last, also of an import that failed. */
+    said,
+    take,
+    run: (lines: readonly WrittenFields[], over?: Partial<ImportOptions>) => take(linesOf(lines), over),
+  };
 }
 
 function own(name: string, per?: string) {

@@ -6,14 +6,14 @@ import { readCandidate } from '../../../src/keys/imports/read-candidate.ts';
 import { readImport } from '../../../src/keys/imports/read-import.ts';
 import { createKeyFormat } from '../../../src/keys/key-format.ts';
 import { labelsMax, lineLengthMax, networksMax, quotasMax, scopesMax } from '../../../src/keys/key-limits.ts';
-import { aKey, aSecret } from '../../helpers/a-key.ts';
+import { aKey, aSecret, digestOf } from '../../helpers/a-key.ts';
 import { aPlan, aQuota } from '../../helpers/lease-scene.ts';
 
 const rules = {
   format: createKeyFormat('gh'),
   plans: new Map([['free', aPlan({ quotas: [aQuota(9, 'month')] })]]),
   routes: [],
-  staticKeys: [],
+  staticKeys: [{ id: 'demo', plan: 'free', digest: digestOf('k-demo'), enabled: true, expiresAt: undefined }],
 };
 
 const readLine = (line: Readonly<Record<string, unknown>>) =>
@@ -54,17 +54,23 @@ test('what limits a key in time is exported with it, and one that has ended is n
   assert.equal(exportKey({ ...key, secrets: [older] }, { ...rules, now: 3 }), undefined);
 });
 
-test('a line is refused whose secret or hash is nearly one', () => {
-  for (const wrong of ['a'.repeat(65), `x${'a'.repeat(64)}`, 'sha256:a', 7])
-    assert.throws(
-      () => readLine({ plan: 'free', hash: wrong }),
-      /hash must be sha256: and 64 hexadecimal digits/,
-    );
-  assert.throws(
-    () => readLine({ plan: 'free', secret: '${SECRET}' }),
-    /looks like a variable that was not replaced/,
-  );
-  assert.throws(() => readLine({ plan: 'free' }), /neither a secret nor a hash/);
+const ofTheFile = digestOf('k-demo');
+const noHash = 'hash must be sha256: and 64 hexadecimal digits';
+for (const [line, message] of [
+  ...['a'.repeat(65), `x${'a'.repeat(64)}`, 'sha256:a', 7].map((hash) => [{ hash }, noHash] as const),
+  [{ hash: `sha256:${digestOf('').toUpperCase()}` }, 'hash is that of an empty text'],
+  [{ hash: null, secret: 'k-demo' }, 'secret is that of a key in the configuration file'],
+  [{ hash: ofTheFile, secret: null }, 'hash is that of a key in the configuration file'],
+  [{ secret: '${SECRET}' }, 'secret looks like a variable that was not replaced'],
+  [{}, 'has neither a secret nor a hash'],
+] as const) {
+  test(`a line with the secret ${JSON.stringify(line)} is refused`, () =>
+    assert.throws(() => readLine(line), { message }));
+}
+
+test('a line that names no plan gets the only one that there is', () => {
+  const line = readLine({ secret: 'a-foreign-secret' });
+  assert.equal(line.kind === 'whole' && line.record.plan, 'free');
 });
 
 test('a key with everything that it may have can be imported again', async () => {

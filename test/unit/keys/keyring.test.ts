@@ -50,8 +50,15 @@ function scene(rules: Partial<KeyringRules> = {}) {
   const put = (record: KeyRecord): void => {
     for (const { digest } of record.secrets) records.set(digest, record);
   };
+  /** Has answers of the store wait until the returned function is called. */
+  const hold = (): (() => void) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    state.gate = promise;
+    return resolve;
+  };
   return {
     under,
+    hold,
     find: under(rules),
     state,
     put,
@@ -113,32 +120,30 @@ test('after a stand-still all is asked for anew, once, unless the store is away'
 });
 
 test('what is being asked for when the process stands still is asked for anew by who comes after it', async () => {
-  const { find, state, put } = scene();
+  const { find, state, put, hold } = scene();
   put(key);
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  state.gate = promise.then(() => undefined);
+  const resolve = hold();
   const early = find(secret);
   state.gate = Promise.resolve();
   state.stoodStill = true;
   put({ ...key, enabled: false });
   assert.equal((await find(secret))?.enabled, false);
-  resolve(undefined);
+  resolve();
   assert.equal((await early)?.enabled, true);
   assert.equal((await find(secret))?.enabled, false);
 });
 
 test('an answer from before a change is not kept after it', async () => {
-  const { find, state, put, tell } = scene();
+  const { find, state, put, tell, hold } = scene();
   put(key);
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  state.gate = promise.then(() => undefined);
+  const resolve = hold();
   const early = find(secret);
   put({ ...key, enabled: false });
   tell({ kind: 'changed', keyId: 'k' });
   state.gate = Promise.resolve();
   const late = await find(secret);
   assert.equal(late?.enabled, false, 'who came after the change sees it');
-  resolve(undefined);
+  resolve();
   assert.equal((await early)?.enabled, true);
   assert.equal((await find(secret))?.enabled, false);
 });
@@ -181,9 +186,8 @@ test('while the store is away an unknown key is not judged, nor one that was cha
 });
 
 test('a key that is added while its secret is looked up is found at the next request', async () => {
-  const { find, state, put, tell } = scene();
-  const { promise, resolve } = Promise.withResolvers<void>();
-  state.gate = promise;
+  const { find, put, tell, hold } = scene();
+  const resolve = hold();
   const early = find(secret);
   put(key);
   tell({ kind: 'added' });
@@ -225,16 +229,9 @@ for (const gone of ['first', 'second', 'third']) {
 }
 
 test('keys of the file and mistyped keys need no store', async () => {
-  const staticKey = {
-    id: 'demo',
-    plan: 'free',
-    digest: digestOf('gh_demo'),
-    enabled: true,
-    expiresAt: undefined,
-  };
-  const { find, state } = scene({ staticKeys: [staticKey] });
+  const { find, state } = scene({ staticKeys: [inFile('gh_demo')] });
   state.isAway = true;
-  assert.equal((await find('gh_demo'))?.id, 'demo');
+  assert.equal((await find('gh_demo'))?.id, 'gh_demo');
   assert.equal(await find(`gh_${'x'.repeat(27)}_000000`), 'mistyped');
   assert.equal(state.asked, 0);
 });
@@ -248,10 +245,9 @@ test('a key that is mistyped by a new prefix is not let in because it was seen b
 });
 
 test('a look-up that fails while the prefix changes fails no later request', async () => {
-  const { under, find, state, put } = scene();
+  const { under, find, state, put, hold } = scene();
   put(key);
-  const { promise, resolve } = Promise.withResolvers<void>();
-  state.gate = promise;
+  const resolve = hold();
   const before = assert.rejects(async () => find(secret), StoreUnavailable);
   const after = under({ format: createKeyFormat('other') });
   state.isAway = true;

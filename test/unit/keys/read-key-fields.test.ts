@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { notNetwork } from '../../../src/config/addresses.ts';
+import { notInstant } from '../../../src/config/instants.ts';
 import { periodUnits } from '../../../src/config/plan-rule.ts';
 import { createKeyFormat } from '../../../src/keys/key-format.ts';
 import { readNewKey } from '../../../src/keys/new-key.ts';
@@ -17,25 +19,18 @@ const rules = {
   staticKeys: [],
 };
 
+const notZone = 'is not a time zone of a period, write UTC or a name such as Europe/Berlin';
 const refused: readonly (readonly [string, unknown, string])[] = [
   ['scopes', ['/v1/*/x'], 'scopes[0] may have "*" only alone, as its last segment'],
   ['scopes', ['/v1/:a/:a'], 'scopes[0] uses one :name twice'],
   ['scopes', ['names', 7], 'scopes[1] is not text'],
   ['scopes', ['names', 'names'], 'scopes has an entry twice'],
   ['scopes', 'names', 'scopes is not a list'],
-  [
-    'networks',
-    ['10.0.0.1/8'],
-    'networks[0] is not a network, write an address, or a block by its first address such as 10.0.0.0/8',
-  ],
-  [
-    'networks',
-    [7],
-    'networks[0] is not a network, write an address, or a block by its first address such as 10.0.0.0/8',
-  ],
-  ['notBefore', '1970-01-01', 'notBefore is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z'],
-  ['notBefore', '1969-12-31', 'notBefore is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z'],
-  ['notBefore', 86_400_000, 'notBefore is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z'],
+  ['networks', ['10.0.0.1/8'], `networks[0] ${notNetwork}`],
+  ['networks', [7], `networks[0] ${notNetwork}`],
+  ['notBefore', '1970-01-01', `notBefore ${notInstant}`],
+  ['notBefore', '1969-12-31', `notBefore ${notInstant}`],
+  ['notBefore', 86_400_000, `notBefore ${notInstant}`],
   ['labels', ['a'], 'labels is not a mapping of names to texts'],
   ['labels', { a: { toString: 1 } }, 'labels.a is not text of up to 200 characters'],
   ['labels', { a: 'x\u202e' }, 'labels.a is not text of up to 200 characters'],
@@ -47,16 +42,8 @@ const refused: readonly (readonly [string, unknown, string])[] = [
     [{ name: 'q', limit: 2 ** 53 }],
     'quotas[0].limit is not a whole number from 1 to 9007199254740991',
   ],
-  [
-    'quotas',
-    [{ name: 'q', limit: 1, timezone: 'UTC' }],
-    'quotas[0].timezone is not a time zone of a period, write UTC or a name such as Europe/Berlin',
-  ],
-  [
-    'quotas',
-    [{ name: 'q', limit: 1, per: 'day', timezone: '+01:00' }],
-    'quotas[0].timezone is not a time zone of a period, write UTC or a name such as Europe/Berlin',
-  ],
+  ['quotas', [{ name: 'q', limit: 1, timezone: 'UTC' }], `quotas[0].timezone ${notZone}`],
+  ['quotas', [{ name: 'q', limit: 1, per: 'day', timezone: '+01:00' }], `quotas[0].timezone ${notZone}`],
   ['quotas', [{ limit: 1 }], 'quotas[0].name is not text'],
   [
     'quotas',
@@ -137,6 +124,23 @@ test('a new key needs no plan where there is only one', () => {
   assert.equal(planUnder('free'), 'free');
   assert.throws(() => planUnder('free', 'paid'), /plan is needed, choose from free, paid/);
   assert.throws(() => planUnder(), /plan cannot be: there are no plans/);
+});
+
+test('a secret is no id, name, owner, scope or label, though a column was mistaken for another', () => {
+  const secret = format.create();
+  for (const field of [
+    { id: secret },
+    { name: `KEY=${secret}` },
+    { owner: ` ${secret}` },
+    { labels: { a: secret } },
+    { labels: { [secret]: 1 } },
+    { scopes: [`/v1/${secret}`] },
+  ]) {
+    assert.throws(
+      () => readNewKey(field, rules),
+      ({ message }) => !message.includes(secret) && /holds a secret of a key/.test(message),
+    );
+  }
 });
 
 test('a label is not named where its name may be a secret', () => {
