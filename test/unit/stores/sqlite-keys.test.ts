@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import type { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { auditEntriesMax, auditKeptMs, feedEntriesMax } from '../../../src/stores/key-store.ts';
 import { createDatabase } from '../../../src/stores/sqlite/create-database.ts';
 import { openDatabase } from '../../../src/stores/sqlite/database.ts';
-import { prepareKeys, type KeyCalls } from '../../../src/stores/sqlite/keys.ts';
+import { prepareKeys } from '../../../src/stores/sqlite/keys.ts';
 import { aKey, aNote } from '../../helpers/a-key.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
@@ -38,12 +37,7 @@ test('the feed of changes loses what is too much, and says so to whoever comes f
   assert.deepEqual(keys.readKeyChanges(String(feedEntriesMax + 2)), { cursor, events: undefined });
 });
 
-function scene(t: TestContext): {
-  keys: KeyCalls;
-  clock: { now: number };
-  database: DatabaseSync;
-  addKey: () => void;
-} {
+function scene(t: TestContext) {
   const path = join(tempFolder(t), 'g.db');
   createDatabase(path);
   const database = openDatabase(path, { patient: true, create: true });

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import type { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { endOfTime, type Counter } from '../../../src/stores/ledger.ts';
 import { createDatabase } from '../../../src/stores/sqlite/create-database.ts';
 import { openDatabase } from '../../../src/stores/sqlite/database.ts';
-import { prepareUnits, type UnitsCalls } from '../../../src/stores/sqlite/ledger.ts';
+import { prepareUnits } from '../../../src/stores/sqlite/ledger.ts';
 import { preparePlaces } from '../../../src/stores/sqlite/places.ts';
 import { prepareRates } from '../../../src/stores/sqlite/rates.ts';
 import { aCounter, aDraw, HOUR, someUnits } from '../../helpers/ledger-orders.ts';
@@ -23,17 +22,7 @@ test('the clock of the machine decides to the millisecond which period is curren
   assert.deepEqual([9, 10, 19, 20].map(kindAt), ['not_current', 'drawn', 'drawn', 'not_current']);
 });
 
-test('a process that has told nothing for an hour holds nothing any more', (t) => {
-  const { units, clock } = scene(t);
-  const counters = [aCounter({ periodStart: 0, periodEnd: endOfTime })];
-  units.draw(aDraw({ counters, want: 4 }));
-  clock.now += HOUR - 1;
-  assert.equal(units.readUsage('key', counters)[0]?.leased, 4);
-  clock.now += 2;
-  assert.deepEqual(units.readUsage('key', counters), [{ used: 4, leased: 0 }]);
-});
-
-test('a process that tells again within the hour goes on holding', (t) => {
+test('a process that has told nothing for an hour holds nothing any more, and one that tells again goes on holding', (t) => {
   const { units, clock } = scene(t);
   const counters = [aCounter({ periodStart: 0, periodEnd: endOfTime })];
   units.draw(aDraw({ counters, want: 4 }));
@@ -41,17 +30,28 @@ test('a process that tells again within the hour goes on holding', (t) => {
   units.draw(aDraw({ counters, want: 1, held: 4 }));
   clock.now += HOUR - 1;
   assert.deepEqual(units.readUsage('key', counters), [{ used: 5, leased: 5 }]);
+  clock.now += 2;
+  assert.deepEqual(units.readUsage('key', counters), [{ used: 5, leased: 0 }]);
+});
+
+test('keys of which nothing is held take no room as held', (t) => {
+  const { units, rows } = scene(t);
+  const counters = [aCounter({ periodStart: 0, periodEnd: endOfTime })];
+  units.draw(aDraw({ counters, keyId: 'one', held: -1 }));
+  assert.equal(rows('leases'), 0);
+  units.draw(aDraw({ counters, keyId: 'two', held: 0 }));
+  assert.equal(rows('leases'), 1);
+  units.giveBack(someUnits({ counters, keyId: 'two' }));
+  assert.equal(rows('leases'), 0);
 });
 
 test('old periods, steps and leases go, current ones stay', (t) => {
-  const { units, clock, database } = scene(t);
+  const { units, clock, rows } = scene(t);
   for (let day = 0; day < 10; day += 1) {
     clock.now = START + day * 24 * HOUR;
     for (let draw = 0; draw < 40; draw += 1)
       units.draw(aDraw({ counters: daily(day), keyId: `key-${draw % 7}` }));
   }
-  const rows = (table: string): number =>
-    Number(database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n']);
   // The last period and the two before it, because a counter is kept for a day.
   assert.ok(rows('counters') >= 7 && rows('counters') <= 21, `${rows('counters')} counters`);
   assert.ok(rows('steps') >= 40 && rows('steps') <= 120, `${rows('steps')} steps`);
@@ -59,22 +59,19 @@ test('old periods, steps and leases go, current ones stay', (t) => {
 });
 
 test('what processes that are gone held of a quota without end goes, and what one has just told stays', (t) => {
-  const { units, clock, database } = scene(t);
+  const { units, clock, rows } = scene(t);
   const counters = [aCounter({ limit: 1_000_000, periodStart: 0, periodEnd: endOfTime })];
   for (let process = 0; process < 20; process += 1) {
     clock.now += 2 * HOUR;
     for (let draw = 0; draw < 16; draw += 1) units.draw(aDraw({ counters, holder: `${process}` }));
   }
-  const rows = (): unknown => database.prepare('SELECT count(*) AS n FROM leases').get()?.['n'];
-  assert.deepEqual([rows(), units.readUsage('key', counters)[0]?.leased], [1, 1]);
+  assert.deepEqual([rows('leases'), units.readUsage('key', counters)[0]?.leased], [1, 1]);
   units.giveBack(someUnits({ counters, holder: '19' }));
-  assert.equal(rows(), 0);
+  assert.equal(rows('leases'), 0);
 });
 
 test('a counter outlives its period by as much as that is worth, with what was told of it', (t) => {
-  const { units, clock, database } = scene(t);
-  const rows = (table: string): number =>
-    Number(database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n']);
+  const { units, clock, rows } = scene(t);
   const second = (): Counter =>
     aCounter({ limit: 1_000, periodStart: clock.now, periodEnd: clock.now + 1_000 });
   const hour = aCounter({ name: 'hourly', limit: 10_000, periodStart: START, periodEnd: START + HOUR });
@@ -104,7 +101,7 @@ test('a used-up counter lives as long as the longest period that is asked of it'
 });
 
 test('steps of a clock that was ahead do not keep those that follow', (t) => {
-  const { units, clock, database } = scene(t);
+  const { units, clock, rows } = scene(t);
   const counters = [aCounter({ limit: 1_000_000, periodStart: 0, periodEnd: endOfTime })];
   clock.now = START + 365 * 24 * HOUR;
   for (let draw = 0; draw < 80; draw += 1) units.draw(aDraw({ counters }));
@@ -113,29 +110,21 @@ test('steps of a clock that was ahead do not keep those that follow', (t) => {
     clock.now += HOUR;
     units.draw(aDraw({ counters }));
   }
-  const row = database.prepare('SELECT count(*) AS n FROM steps').get();
-  assert.ok(Number(row?.['n']) <= 32, `${String(row?.['n'])} steps`);
+  assert.ok(rows('steps') <= 32, `${rows('steps')} steps`);
 });
 
 test('rates that have rested and places that have expired do not pile up', (t) => {
-  const { clock, database } = scene(t);
-  const rates = prepareRates(database, () => clock.now);
-  const places = preparePlaces(database, () => clock.now);
+  const { rates, places, clock, rows } = scene(t);
   for (let index = 0; index < 200; index += 1) {
     clock.now += 100;
     rates.takeCells({ keyId: `key-${index}`, name: 'rate', intervalMs: 10, burst: 1, want: 1 });
     places.enter({ keyId: `key-${index}`, placeId: 'p', limit: 1, expiresInMs: 50 });
   }
-  for (const table of ['rates', 'places']) {
-    const row = database.prepare(`SELECT count(*) AS n FROM ${table}`).get();
-    assert.ok(Number(row?.['n']) <= 2, table);
-  }
+  for (const table of ['rates', 'places']) assert.ok(rows(table) <= 2, table);
 });
 
 test('a rate that has not rested and a place that has not expired stay, however many others come', (t) => {
-  const { clock, database } = scene(t);
-  const rates = prepareRates(database, () => clock.now);
-  const places = preparePlaces(database, () => clock.now);
+  const { rates, places, clock } = scene(t);
   const cells = { keyId: 'key', name: 'rate', intervalMs: 1_000, burst: 5, want: 4 };
   const place = { keyId: 'key', placeId: 'a', limit: 1, expiresInMs: 5_000 };
   rates.takeCells({ ...cells, want: 1 });
@@ -151,8 +140,7 @@ test('a rate that has not rested and a place that has not expired stay, however 
 });
 
 test('a rate of a clock that was ahead delays nobody for longer than told', (t) => {
-  const { clock, database } = scene(t);
-  const rates = prepareRates(database, () => clock.now);
+  const { rates, clock } = scene(t);
   const order = { keyId: 'key', name: 'rate', intervalMs: 200, burst: 5, want: 5 };
   clock.now = START + HOUR;
   rates.takeCells(order);
@@ -163,8 +151,7 @@ test('a rate of a clock that was ahead delays nobody for longer than told', (t) 
 });
 
 test('a place of a clock that was ahead is free, and taken again by whoever keeps it', (t) => {
-  const { clock, database } = scene(t);
-  const places = preparePlaces(database, () => clock.now);
+  const { places, clock } = scene(t);
   const order = { keyId: 'key', placeId: 'a', limit: 1, expiresInMs: 15_000 };
   clock.now = START + 2 * HOUR;
   places.enter(order);
@@ -180,11 +167,18 @@ function daily(day: number): Counter[] {
   return [aCounter({ limit: 1_000_000, periodStart, periodEnd: periodStart + 24 * HOUR })];
 }
 
-function scene(t: TestContext): { units: UnitsCalls; clock: { now: number }; database: DatabaseSync } {
+function scene(t: TestContext) {
   const path = join(tempFolder(t), 'g.db');
   createDatabase(path);
   const database = openDatabase(path, { patient: true, create: true });
   t.after(() => database.close());
   const clock = { now: START };
-  return { units: prepareUnits(database, () => clock.now), clock, database };
+  const now = (): number => clock.now;
+  return {
+    clock,
+    units: prepareUnits(database, now),
+    rates: prepareRates(database, now),
+    places: preparePlaces(database, now),
+    rows: (table: string) => Number(database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n']),
+  };
 }
