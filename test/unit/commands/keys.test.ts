@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -57,29 +57,13 @@ test('no store is made for an import of what cannot be read, and the reason is t
 });
 
 test('a key whose plan or quota is not in the configuration any more is told of when it is looked at', async (t) => {
-  const { file, run } = withoutStore(t);
-  const config: Yaml = JSON.parse(readFileSync(file, 'utf8'));
+  const { run, cli, by } = withoutStore(t);
   const monthly = [{ name: 'monthly', limit: 9, per: 'month' }];
-  const before = writeTemporary(
-    t,
-    JSON.stringify({ ...config, plans: { old: {}, free: { quotas: monthly } } }),
-  );
-  for (const [id, plan, ...flags] of [
-    ['a', 'old'],
-    ['b', 'free', '--quota', 'monthly=5', '--quota', 'daily=3/day'],
-  ])
-    await commandHere([
-      'keys',
-      'create',
-      '--id',
-      String(id),
-      '--plan',
-      String(plan),
-      ...flags,
-      '--config',
-      before,
-    ]);
-  assert.equal((await commandHere(['keys', 'show', 'b', '--config', before])).stderr, '');
+  const before = by({ plans: { old: {}, free: { quotas: monthly } } });
+  await before.run('create', '--id', 'a', '--plan', 'old');
+  const quotas = ['--quota', 'monthly=5', '--quota', 'daily=3/day'];
+  await before.run('create', '--id', 'b', '--plan', 'free', ...quotas);
+  assert.equal((await before.run('show', 'b')).stderr, '');
   const [a, b] = await Promise.all([run('show', 'a'), run('show', 'b')]);
   assert.deepEqual([a.code, b.code], [0, 0]);
   assert.match(a.stdout, /^scopes +every route\nnetworks +from anywhere$/m);
@@ -91,17 +75,15 @@ test('a key whose plan or quota is not in the configuration any more is told of 
     b.stderr,
     'gatehouse: warning: plan free has no quota monthly, so that of the key counts for its lifetime\n',
   );
-  const usage = await commandHere(['usage', 'show', '--config', file]);
+  const usage = await cli('usage', 'show');
   assert.match(usage.stdout, /^a +old +no such plan$/m);
   assert.match(usage.stdout, /^demo +free +none$/m);
 });
 
 test('who ends a key in the store is told of the one in the file that goes on working', async (t) => {
-  const { file, run } = withoutStore(t);
-  const config: Yaml = JSON.parse(readFileSync(file, 'utf8'));
-  const inStore = writeTemporary(t, JSON.stringify({ ...config, keys: [] }));
+  const { run, by } = withoutStore(t);
   for (const id of ['demo', 'other']) {
-    const made = await commandHere(['keys', 'create', '--plan', 'free', '--id', id, '--config', inStore]);
+    const made = await by({ keys: [] }).run('create', '--plan', 'free', '--id', id);
     assert.ok(made.stderr.includes(`Key ${id} was made on plan free.\n`), made.stderr);
   }
   const warning =
@@ -138,10 +120,10 @@ test('a list that is empty says why', async (t) => {
 const more = (cursor: string): string => `There may be more: add --all, or --cursor ${cursor}\n`;
 
 test('a long list comes in parts, each of which says where the next begins, or whole', async (t) => {
-  const { file, run, cli } = withoutStore(t);
+  const { run, cli, feed } = withoutStore(t);
   const ids = Array.from({ length: 501 }, (_, at) => `k${String(at).padStart(3, '0')}`);
   const lines = ids.map((id) => JSON.stringify({ id, plan: 'free', secret: `the-secret-of-${id}` }));
-  await commandHere(['keys', 'import', '-', '--config', file], lines.join('\n'));
+  await feed(lines.join('\n'), 'import', '-');
   const list = async (...flags: readonly string[]) => {
     const { code, stdout, stderr } = await run('list', '--quiet', ...flags);
     return [code, stdout.trim().split('\n'), stderr];
@@ -207,7 +189,7 @@ test('a list has the keys that its flags ask for, and no others', async (t) => {
 });
 
 test('of a key of certain networks it is said that they are not checked without an address', async (t) => {
-  const { file, run } = withoutStore(t);
+  const { run, feed } = withoutStore(t);
   const unchecked = /\nits networks are not checked without --from\n$/;
   for (const [flags, from, says] of [
     [['--network', '10.0.0.0/8'], [], true],
@@ -215,17 +197,17 @@ test('of a key of certain networks it is said that they are not checked without 
     [[], [], false],
   ] as const) {
     const { stdout: secret } = await run('create', '--plan', 'free', '--quiet', ...flags);
-    const { stdout } = await commandHere(['keys', 'verify', ...from, '--config', file], secret);
+    const { stdout } = await feed(secret, 'verify', ...from);
     assert.match(stdout, /^valid: /);
     assert.equal(unchecked.test(stdout), says);
   }
   const { stdout: secret } = await run('create', '--plan', 'free', '--quiet', '--network', '10.0.0.0/8');
-  const elsewhere = await commandHere(['keys', 'verify', '--from', '11.1.2.3', '--config', file], secret);
+  const elsewhere = await feed(secret, 'verify', '--from', '11.1.2.3');
   assert.match(elsewhere.stdout, /^refused: .*: it may not be used from this address\n/);
 });
 
 test('what the gateway would say to a key is said, with a code for scripts', async (t) => {
-  const { file, run } = withoutStore(t);
+  const { run, feed } = withoutStore(t);
   const { stdout: secret } = await run('create', '--plan', 'free', '--id', 'k1', '--quiet');
   for (const [flags, input, code, says] of [
     [['--path', '/v1/name'], secret, 0, /^valid: key k1, plan free: it is in order\n$/],
@@ -246,8 +228,7 @@ test('what the gateway would say to a key is said, with a code for scripts', asy
     [['--json'], 'nothing', 1, /"reason": "unknown",[^]*"answer": "401 {.*}"\n}\n$/],
     [[], 'x'.repeat(16 * 1024 + 1), 64, /^gatehouse: standard input holds more than a key/],
   ] as const) {
-    const words = ['keys', 'verify', ...flags, '--config', file];
-    const { stdout, stderr, ...ended } = await commandHere(words, input);
+    const { stdout, stderr, ...ended } = await feed(input, 'verify', ...flags);
     assert.match(stdout + stderr, says);
     assert.equal(ended.code, code);
   }
@@ -272,10 +253,10 @@ test('a rotation needs one word on the secret before it, and an update something
 });
 
 test('on a terminal people are asked before a key or its secrets are ended, by its name, and nothing is done without a yes', async (t) => {
-  const { file, run } = withoutStore(t);
+  const { run, feed } = withoutStore(t);
   await run('create', '--plan', 'free', '--id', 'k1', '--name', 'build');
   const type = async (typed: string, ...words: readonly string[]) => {
-    const { code, stderr } = await commandHere(['keys', ...words, '--config', file], { typed });
+    const { code, stderr } = await feed({ typed }, ...words);
     return [code, stderr];
   };
   const nothing = 'Nothing was changed.\n';
@@ -292,7 +273,7 @@ test('on a terminal people are asked before a key or its secrets are ended, by i
 });
 
 test('a change of a key is made, and told in the form that was asked for, or not at all', async (t) => {
-  const { file, run } = withoutStore(t);
+  const { run, feed } = withoutStore(t);
   const before = (await run('create', '--plan', 'free', '--id', 'k1', '--quiet')).stdout;
   const updated = await run('update', 'k1', '--plan', 'paid', '--owner', 'acme');
   assert.match(updated.stdout, /^owner +acme\nstate +good\nplan +paid\n/m);
@@ -319,18 +300,17 @@ test('a change of a key is made, and told in the form that was asked for, or not
     );
   const rotated = await run('rotate', 'k1', '--now', '--yes');
   assert.match(rotated.stderr, /^Key k1 has a new secret\. Its earlier secrets no longer work\.\n/);
-  const verify = ['keys', 'verify', '--quiet', '--config', file];
   for (const [secret, code] of [
     [rotated.stdout, 0],
     [before, 1],
   ] as const)
-    assert.equal((await commandHere(verify, secret)).code, code);
+    assert.equal((await feed(secret, 'verify', '--quiet')).code, code);
 });
 
 test('an import of nothing has failed, and says so', async (t) => {
-  const { file } = withoutStore(t);
+  const { feed } = withoutStore(t);
   for (const input of ['', '\n', 'secret,plan\n']) {
-    const { code, stdout, stderr } = await commandHere(['keys', 'import', '-', '--config', file], input);
+    const { code, stdout, stderr } = await feed(input, 'import', '-');
     assert.match(stdout, /^0 lines/);
     assert.match(stderr, /gatehouse: there was no key to import\n$/);
     assert.equal(code, 1);
@@ -338,9 +318,8 @@ test('an import of nothing has failed, and says so', async (t) => {
 });
 
 test('what stands before the place where a file can no longer be read is imported, and counted', async (t) => {
-  const { file } = withoutStore(t);
-  const words = ['keys', 'import', '-', '--config', file];
-  const { code, stdout, stderr } = await commandHere(words, unreadable());
+  const { feed } = withoutStore(t);
+  const { code, stdout, stderr } = await feed(unreadable(), 'import', '-');
   assert.equal(stdout, '2 lines: 1 added, 0 updated, 0 skipped, 1 refused\n');
   assert.match(stderr, /\ngatehouse: the file to import cannot be read: the system says EIO\n$/);
   assert.equal(code, 66);
@@ -348,8 +327,7 @@ test('what stands before the place where a file can no longer be read is importe
 
 test('an import that its store has left says how far it came', async (t) => {
   const redis = await startRedisServer(t);
-  const config: Yaml = JSON.parse(readFileSync(withoutStore(t).file, 'utf8'));
-  const file = writeTemporary(t, JSON.stringify({ ...config, store: redis.url }));
+  const { feed } = withoutStore(t, { store: redis.url });
   async function* lines(): AsyncGenerator<Uint8Array> {
     yield Buffer.from('secret,plan\n');
     yield aBatch('early');
@@ -357,7 +335,7 @@ test('an import that its store has left says how far it came', async (t) => {
     await redis.say('CONFIG', 'SET', 'maxmemory', 1);
     yield aBatch('late');
   }
-  const { code, stdout, stderr } = await commandHere(['keys', 'import', '-', '--config', file], lines());
+  const { code, stdout, stderr } = await feed(lines(), 'import', '-');
   assert.equal(stdout, '500 lines: 250 added, 0 updated, 0 skipped, 0 refused\n');
   assert.match(
     stderr,
@@ -368,9 +346,8 @@ test('an import that its store has left says how far it came', async (t) => {
 
 test('an import that Ctrl-C ends takes over what it has read, and says how far it came', async (t) => {
   const redis = await startRedisServer(t);
-  const config: Yaml = JSON.parse(readFileSync(withoutStore(t).file, 'utf8'));
   // On a machine that is busy Redis may take a while.
-  const file = writeTemporary(t, JSON.stringify({ ...config, store: redis.url, storeDeadline: '10s' }));
+  const { file } = withoutStore(t, { store: redis.url, storeDeadline: '10s' });
   const long = join(tempFolder(t), 'long.csv');
   const many = Array.from({ length: 200 }, (_, at) => aBatch(`late-${at}`));
   writeFileSync(long, Buffer.concat([Buffer.from('secret,plan\n'), ...many]));
@@ -411,9 +388,8 @@ test('an import that Ctrl-C ends takes over what it has read, and says how far i
 });
 
 test('of many lines that are refused as many are named as anybody would read, and the rest counted', async (t) => {
-  const { file, store } = withoutStore(t);
-  const words = ['keys', 'import', '-', '--config', file];
-  const { code, stdout, stderr } = await commandHere(words, '{,\n'.repeat(202));
+  const { feed, store } = withoutStore(t);
+  const { code, stdout, stderr } = await feed('{,\n'.repeat(202), 'import', '-');
   const lines = Array.from(
     { length: 200 },
     (_, at) => `line ${at + 1}: is not a JSON object, or holds a field twice\n`,
@@ -427,22 +403,13 @@ test('of many lines that are refused as many are named as anybody would read, an
 });
 
 test('usage is set to zero where somebody agrees, and the quotas are named', async (t) => {
-  const { file } = withoutStore(t);
-  const config: Yaml = JSON.parse(readFileSync(file, 'utf8'));
   const quotas = ['day', 'month'].map((per) => ({ name: per, limit: 9, per }));
-  const withQuotas = writeTemporary(t, JSON.stringify({ ...config, plans: { free: { quotas }, paid: {} } }));
+  const { run, cli } = withoutStore(t, { plans: { free: { quotas }, paid: {} } });
   const reset = async (...flags: readonly string[]) => {
-    const { code, stdout, stderr } = await commandHere([
-      'usage',
-      'reset',
-      'demo',
-      ...flags,
-      '--config',
-      withQuotas,
-    ]);
+    const { code, stdout, stderr } = await cli('usage', 'reset', 'demo', ...flags);
     return [code, stdout, stderr];
   };
-  await commandHere(['keys', 'create', '--plan', 'free', '--config', withQuotas]);
+  await run('create', '--plan', 'free');
   const unasked = 'gatehouse: nobody is there to ask, add --yes to go on without asking\n';
   assert.deepEqual(await reset(), [64, '', unasked]);
   assert.deepEqual(await reset('--yes'), [0, 'day, month of key demo: set to zero\n', '']);
@@ -450,12 +417,11 @@ test('usage is set to zero where somebody agrees, and the quotas are named', asy
 });
 
 test('the usage of the periods before is shown, and when they ended', async (t) => {
-  const config: Yaml = JSON.parse(readFileSync(withoutStore(t).file, 'utf8'));
   const plans = { free: { quotas: [{ name: 'daily', limit: 9, per: 'day' }] } };
-  const file = writeTemporary(t, JSON.stringify({ ...config, plans }));
-  await commandHere(['keys', 'create', '--plan', 'free', '--config', file]);
+  const { run, cli } = withoutStore(t, { plans });
+  await run('create', '--plan', 'free');
   const show = async (...words: readonly string[]) =>
-    (await commandHere(['usage', 'show', ...words, '--ended', '--config', file])).stdout;
+    (await cli('usage', 'show', ...words, '--ended')).stdout;
   const midnight = '20[-0-9]{8}T00:00:00';
   assert.match(await show(), new RegExp(`^KEY .* ENDED\ndemo +free +daily +9 +0 +0 +9 +${midnight}Z\n`));
   assert.match(await show('demo'), new RegExp(` ENDED\n.* ${midnight}Z\n$`));
@@ -492,12 +458,10 @@ test('the pattern fits the keys that are made here, and others not', async (t) =
 });
 
 test('an import of one line speaks of one line', async (t) => {
-  const { file } = withoutStore(t);
-  const words = ['keys', 'import', '-', '--plan', 'free', '--config', file];
-  const { stdout } = await commandHere(words, 'secret\nforeign-key-000000001\n');
+  const { run, feed } = withoutStore(t);
+  const { stdout } = await feed('secret\nforeign-key-000000001\n', 'import', '-', '--plan', 'free');
   assert.equal(stdout, '1 line: 1 added, 0 updated, 0 skipped, 0 refused\n');
-  const audit = await commandHere(['keys', 'audit', '--config', file]);
-  assert.match(audit.stdout, / import +1 key$/m);
+  assert.match((await run('audit')).stdout, / import +1 key$/m);
 });
 
 /** A file with two lines, that can no longer be read in the third. */
@@ -511,8 +475,8 @@ function aBatch(name: string): Buffer {
   return Buffer.from(Array.from({ length: 250 }, (_, at) => `foreign-${name}-key-${at},free\n`).join(''));
 }
 
-/** A configuration with the key demo, whose store is not there yet. */
-function withoutStore(t: TestContext) {
+/** Commands by a configuration with the key demo, whose store is not there yet, and `by` another one with the same store. */
+function withoutStore(t: TestContext, over: Yaml = {}) {
   const store = join(tempFolder(t), 'g.db');
   const config = {
     store: `sqlite:${store}`,
@@ -520,8 +484,19 @@ function withoutStore(t: TestContext) {
     keys: [{ id: 'demo', plan: 'free', secret: demoKey }],
     upstreams: { a: { targets: ['http://127.0.0.1:9'] } },
     routes: [{ path: '/v1/name', methods: ['GET'], upstream: 'a' }],
+    ...over,
   };
-  const file = writeTemporary(t, JSON.stringify(config));
-  const cli = (...words: readonly string[]) => commandHere([...words, '--config', file]);
-  return { store, file, cli, run: (...words: readonly string[]) => cli('keys', ...words) };
+  const commands = (differences: Yaml) => {
+    const file = writeTemporary(t, JSON.stringify({ ...config, ...differences }));
+    const cli = (...words: readonly string[]) => commandHere([...words, '--config', file]);
+    return {
+      file,
+      cli,
+      run: (...words: readonly string[]) => cli('keys', ...words),
+      /** The same with something on standard input. */
+      feed: (input: Parameters<typeof commandHere>[1], ...words: readonly string[]) =>
+        commandHere(['keys', ...words, '--config', file], input),
+    };
+  };
+  return { store, ...commands({}), by: commands };
 }
