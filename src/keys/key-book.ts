@@ -26,7 +26,6 @@ export interface FreshSecret {
   readonly secret: string;
 }
 
-/** The same of a rotation. */
 export type Rotation = FreshSecret & NewSecret;
 
 /** What a named request came to when it was made before. Its secret was told then. */
@@ -35,43 +34,20 @@ export interface Repeat {
   readonly secret: null;
 }
 
-/**
- * All that can be done with keys, for the command line and the admin API alike. What cannot be done rejects with a
- * `KeyProblem` and changes nothing; a store that fails rejects with `StoreUnavailable`.
- */
-export interface KeyBook {
-  /** Makes a key with a secret. Fields are those of `KeyFields`, and `id` to choose it. */
-  create(fields: WrittenFields, by: By): Promise<FreshSecret>;
-  /** The same under a name that the caller chose: a repeat, on any gateway, makes no second key. The id comes from the name. */
-  createOnce(fields: WrittenFields, by: By, request: RequestMark): Promise<FreshSecret | Repeat>;
-  list(query: KeyQuery): Promise<Page<KeyView>>;
-  show(id: string): Promise<KeyView>;
-  /** Changes the fields that are written; `null` empties one. */
-  update(id: string, fields: WrittenFields, by: By): Promise<KeyView>;
-  /** Makes a new secret. Earlier ones work for at most `overlapMs` longer, 0 = not at all. Usage belongs to the key and stays. */
-  rotate(id: string, options: { readonly overlapMs: number }, by: By): Promise<Rotation>;
-  /** The same under a name that the caller chose: a repeat makes no second secret, unless seven others came between. */
-  rotateOnce(
-    id: string,
-    options: { readonly overlapMs: number },
-    by: By,
-    request: RequestMark,
-  ): Promise<Rotation | Repeat>;
-  /** Ends a key for ever. */
-  revoke(id: string, by: By): Promise<KeyView>;
-  disable(id: string, by: By): Promise<KeyView>;
-  enable(id: string, by: By): Promise<KeyView>;
-  importKeys(lines: AsyncIterable<ImportLine>, options: ImportOptions, by: By): Promise<ImportReport>;
-  /** Says what the gateway would say to this secret, from this address if there is one, and why. */
-  verify(secret: string, client?: string): Promise<Verdict>;
-  listAudit(query: AuditQuery): Promise<Page<AuditView>>;
+export type KeyBook = ReturnType<typeof createKeyBook>;
+
+interface Overlap {
+  readonly overlapMs: number;
 }
 
 /** The longest that old secrets may go on working beside a new one. */
 export const overlapMsMax = 90 * 86_400_000;
 
-/** Opens the book on a store. */
-export function createKeyBook(tools: KeyTools): KeyBook {
+/**
+ * All that can be done with keys, for the command line and the admin API alike. What cannot be done rejects with a
+ * `KeyProblem` and changes nothing; a store that fails rejects with `StoreUnavailable`.
+ */
+export function createKeyBook(tools: KeyTools) {
   const { store, rules, now } = tools;
 
   async function set(id: string, act: Act, amend: (record: KeyRecord) => KeyRecord): Promise<KeyView> {
@@ -109,11 +85,13 @@ export function createKeyBook(tools: KeyTools): KeyBook {
   }
 
   return {
-    async create(written, by) {
+    /** Makes a key with a secret. Fields are those of `KeyFields`, and `id` to choose it. */
+    async create(written: WrittenFields, by: By): Promise<FreshSecret> {
       const { id = createKeyId(now()), fields } = readNewKey(written, rules);
       return make(fields, by, { id, requests: [] });
     },
-    async createOnce(written, by, request) {
+    /** The same under a name that the caller chose: a repeat, on any gateway, makes no second key. The id comes from the name. */
+    async createOnce(written: WrittenFields, by: By, request: RequestMark): Promise<FreshSecret | Repeat> {
       if (written['id'] !== undefined) {
         const why = 'cannot be chosen beside an idempotency key: a key of a chosen id is made once anyway';
         throw invalidField('id', why);
@@ -131,22 +109,30 @@ export function createKeyBook(tools: KeyTools): KeyBook {
         return repeat;
       }
     },
-    list: (query) => listKeys(store, query, now),
-    async show(id) {
+    list: (query: KeyQuery): Promise<Page<KeyView>> => listKeys(store, query, now),
+    async show(id: string): Promise<KeyView> {
       return viewKey(await findKey(id, tools), now());
     },
-    update(id, written, by) {
+    /** Changes the fields that are written; `null` empties one. */
+    async update(id: string, written: WrittenFields, by: By): Promise<KeyView> {
       const fields = readKeyFields(written, rules);
       return set(id, { ...by, action: 'update' }, (record) => amendKey(record, fields, rules));
     },
-    async rotate(id, { overlapMs }, by) {
+    /** Makes a new secret. Earlier ones work for at most `overlapMs` longer, 0 = not at all. Usage belongs to the key and stays. */
+    async rotate(id: string, { overlapMs }: Overlap, by: By): Promise<Rotation> {
       checkOverlap(overlapMs);
       const at = now();
       const edit = (record: KeyRecord) => rotateSecrets(record, rules, { at, overlapMs });
       const { key, made } = await changeKey(id, { ...by, action: 'rotate', edit }, tools);
       return { key, ...made };
     },
-    async rotateOnce(id, { overlapMs }, by, request) {
+    /** The same under a name that the caller chose: a repeat makes no second secret, unless seven others came between. */
+    async rotateOnce(
+      id: string,
+      { overlapMs }: Overlap,
+      by: By,
+      request: RequestMark,
+    ): Promise<Rotation | Repeat> {
       checkOverlap(overlapMs);
       const at = now();
       const edit = (record: KeyRecord) =>
@@ -156,15 +142,17 @@ export function createKeyBook(tools: KeyTools): KeyBook {
       const { key, made } = await changeKey(id, { ...by, action: 'rotate', edit, request }, tools);
       return made === undefined ? { key, secret: null } : { key, ...made };
     },
-    revoke: (id, by) =>
+    revoke: (id: string, by: By) =>
       set(id, { ...by, action: 'revoke' }, (record) =>
         record.revokedAt === undefined ? { ...record, revokedAt: now() } : record,
       ),
-    disable: (id, by) => setEnabled(id, false, by),
-    enable: (id, by) => setEnabled(id, true, by),
-    importKeys: (lines, options, by) => importKeys(lines, { ...options, actor: by.actor }, tools),
-    verify: (secret, client) => verifyKey(secret, client, tools),
-    listAudit: (query) => listAudit(store, query),
+    disable: (id: string, by: By) => setEnabled(id, false, by),
+    enable: (id: string, by: By) => setEnabled(id, true, by),
+    importKeys: (lines: AsyncIterable<ImportLine>, options: ImportOptions, by: By): Promise<ImportReport> =>
+      importKeys(lines, { ...options, actor: by.actor }, tools),
+    /** Says what the gateway would say to this secret, from this address if there is one, and why. */
+    verify: (secret: string, client?: string): Promise<Verdict> => verifyKey(secret, client, tools),
+    listAudit: (query: AuditQuery): Promise<Page<AuditView>> => listAudit(store, query),
   };
 }
 
