@@ -1,16 +1,6 @@
 /** What to run to bring a file from each `user_version` to the next. Entries are only ever added. */
 export const migrations: readonly string[] = [
   `
-  CREATE TABLE keys (
-    id TEXT PRIMARY KEY,
-    record TEXT NOT NULL
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE secrets (
-    digest TEXT PRIMARY KEY,
-    key TEXT NOT NULL REFERENCES keys (id) ON DELETE CASCADE
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX secrets_of_key ON secrets (key);
-
   CREATE TABLE counters (
     key TEXT NOT NULL,
     name TEXT NOT NULL,
@@ -62,10 +52,10 @@ export const migrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX places_by_expiry ON places (expires);
   `,
-  // No command ever wrote to the tables dropped here, so they are empty.
+  // The first files had other tables of these names, to which no command ever wrote.
   `
-  DROP TABLE secrets;
-  DROP TABLE keys;
+  DROP TABLE IF EXISTS secrets;
+  DROP TABLE IF EXISTS keys;
   CREATE TABLE keys (
     id TEXT PRIMARY KEY,
     version INTEGER NOT NULL,
