@@ -31,7 +31,6 @@ const attemptsMax = 200;
 /** Before another attempt, so that those that came together do not meet again. */
 const pauseMaxMs = 10;
 
-/** A key of the store. */
 export async function findKey(id: string, { store, rules }: KeyTools): Promise<KnownKey> {
   const known = isKeyId(id) ? await store.readKey(id) : undefined;
   if (known !== undefined) return known;
@@ -65,7 +64,6 @@ export async function changeKey<Made>(
   throw new KeyProblem('conflict', 'others keep changing the key');
 }
 
-/** Writes a key that is new. */
 export async function addKey(to: KeyRecord, { actor }: By, { store }: KeyTools): Promise<void> {
   await put({ from: undefined, to }, { actor, action: 'create' }, store);
 }

@@ -16,7 +16,6 @@ interface FailuresOptions {
 }
 
 export interface GuessingReport {
-  /** The network that was over the limit just now. */
   readonly network: string;
   /** How many other networks have gone over it since the last report. */
   readonly otherNetworks: number;

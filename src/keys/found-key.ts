@@ -6,14 +6,12 @@ export interface FoundKey extends Omit<
   KeyRecord,
   'name' | 'owner' | 'labels' | 'createdAt' | 'secrets' | 'requests'
 > {
-  /** The number of the secret. */
   readonly secretNumber: number;
   /** SHA-256 of the secret, 64 lower-case hex digits. */
   readonly digest: string;
   readonly secretExpiresAt: number | undefined;
 }
 
-/** The key as found by the secret that has the digest. */
 export function foundIn(record: KeyRecord | undefined, digest: string): FoundKey | undefined {
   const secret = record?.secrets.find((one) => one.digest === digest);
   if (record === undefined || secret === undefined) return undefined;
@@ -43,7 +41,6 @@ export function recordOf({ id, plan, digest, enabled, expiresAt }: StaticKey): K
   return { ...nothingElse, ...always, id, plan, enabled, expiresAt, secrets: [secret] };
 }
 
-/** The same as requests find it. */
 export function foundOf(key: StaticKey): FoundKey {
   return foundIn(recordOf(key), key.digest) as FoundKey;
 }

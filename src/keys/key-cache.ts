@@ -2,7 +2,6 @@ import { BoundedMap } from '../collections/bounded-map.ts';
 import type { FoundKey } from './found-key.ts';
 import { KeptKeys, type KeptKey } from './kept-keys.ts';
 
-/** What the store said about a digest. */
 interface CachedKey {
   readonly found: FoundKey | undefined;
   readonly readAt: number;
@@ -55,7 +54,6 @@ export class KeyCache {
     this.#known.set(entry);
   }
 
-  /** Forgets one key, and everything that was unknown. */
   forgetKey(keyId: string): void {
     this.forgetUnknown();
     this.#changed.set(keyId, this.#changes);
@@ -67,7 +65,6 @@ export class KeyCache {
     this.#unknown.clear();
   }
 
-  /** Makes everything be asked for again. */
   doubtAll(): void {
     this.forgetUnknown();
     this.#doubtedAt = this.#changes;

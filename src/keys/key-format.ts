@@ -7,7 +7,6 @@ import { crc32 } from 'node:zlib';
  * mistyped key without asking the store.
  */
 export interface KeyFormat {
-  /** A new secret. */
   create(): string;
   /** Whether the text is a secret made here, one with a mistake in it, or of another format, which may begin the same way. */
   judge(secret: string): 'sound' | 'mistyped' | 'foreign';
@@ -49,7 +48,6 @@ export function holdsSecret(text: string): boolean {
   return false;
 }
 
-/** The format of the keys with this prefix. */
 export function createKeyFormat(prefix: string): KeyFormat {
   const head = `${prefix}_`;
   const pattern = `${prefix}${behindPrefix}`;

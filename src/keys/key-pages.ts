@@ -20,7 +20,6 @@ export interface KeyQuery {
   readonly limit?: number | undefined;
 }
 
-/** A part of a list. */
 export interface Page<Item> {
   readonly items: readonly Item[];
   /** The ids of what is gone or cannot be read, whether it would fit or not. */
@@ -36,7 +35,6 @@ export interface AuditQuery {
   readonly limit?: number | undefined;
 }
 
-/** An entry as JSON shows it. */
 export type AuditView = Omit<AuditEntry, 'at' | 'keyId'> & {
   readonly at: string;
   readonly keyId: string | null;
@@ -51,7 +49,6 @@ const scanMax = 5000;
 /** The ids of audit entries in both stores. Redis treats zero and more than 64 bits as an error. */
 const auditCursor = /^[1-9]\d{0,14}(-\d{1,15})?$/;
 
-/** Lists keys in the order of their ids. */
 export async function listKeys(store: KeyStore, query: KeyQuery, now: () => number): Promise<Page<KeyView>> {
   const limit = readLimit(query.limit);
   const fits = createFilter(query);
@@ -73,7 +70,6 @@ export async function listAudit(store: KeyStore, query: AuditQuery): Promise<Pag
   });
 }
 
-/** How a list is looked through. */
 interface Scan<Found, View> {
   /** Reads what comes after the cursor, at most `scanStep`. */
   readonly read: (cursor: string | undefined) => Promise<readonly Listed<Found>[]>;

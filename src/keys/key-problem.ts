@@ -1,4 +1,3 @@
-/** Why something that was asked about a key was not done. */
 type KeyProblemCode =
   | 'not_found'
   | 'conflict'
@@ -8,7 +7,6 @@ type KeyProblemCode =
   /** The caller has used this name for another request. */
   | 'reused';
 
-/** One invalid field. */
 export interface FieldFault {
   /** As the field is written: `quotas[0].limit`. */
   readonly field: string;
@@ -46,7 +44,6 @@ export function invalidFields(faults: readonly FieldFault[]): KeyProblem {
   return new KeyProblem('invalid', text, faults);
 }
 
-/** The problem of a single one. */
 export function invalidField(field: string, message: string): KeyProblem {
   return invalidFields([{ field, message }]);
 }

@@ -12,14 +12,12 @@ export interface KeyRules {
   readonly staticKeys: Config['keys'];
 }
 
-/** What keys are made, changed and judged with. */
 export interface KeyTools {
   readonly store: KeyStore;
   readonly rules: KeyRules;
   readonly now: () => number;
 }
 
-/** The rules of a configuration. */
 export function createKeyRules(config: Pick<Config, 'auth' | 'plans' | 'routes' | 'keys'>): KeyRules {
   return {
     format: createKeyFormat(config.auth.prefix),

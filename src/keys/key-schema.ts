@@ -14,7 +14,6 @@ export type Schema = Readonly<Record<string, unknown>>;
 export type SchemaOf<T> = { readonly [Field in keyof T]-?: Schema };
 
 const line = { type: 'string', maxLength: lineLengthMax };
-/** An instant, or null for none. */
 export const moment = { type: ['string', 'null'], format: 'date-time' };
 
 /** An object of these properties and no others; it has all of them, or those that are required. */
@@ -36,7 +35,6 @@ const quotaProperties: SchemaOf<OwnQuota> = {
   timezone: { description: 'IANA name of the zone whose calendar counts.', type: 'string' },
 };
 
-/** A quota of one key. */
 export const quotaSchema: Schema = {
   description:
     'A quota of one key. It takes the place of the plan’s quota of that name, or joins the others. Without `per` it changes the limit alone.',
@@ -90,7 +88,6 @@ const secretProperties: SchemaOf<SecretView> = {
   lastUsedAt: { description: 'Written about once a minute; null for never.', ...moment },
 };
 
-/** One of the secrets of a key, without the secret. */
 export const secretSchema: Schema = {
   description: 'One of the secrets of a key. The secret itself is kept nowhere.',
   ...objectOf(secretProperties),
@@ -120,7 +117,6 @@ const keyProperties: SchemaOf<KeyView> = {
   },
 };
 
-/** A key as it is shown. */
 export const keySchema: Schema = {
   description: 'A key. It holds no secret.',
   ...objectOf(keyProperties),

@@ -24,7 +24,6 @@ export type SecretView = Pick<KeySecret, 'number' | 'start'> & {
   readonly lastUsedAt: Moment;
 };
 
-/** Shows a key as it is at a moment. */
 export function viewKey({ record, usedAt }: KnownKey, now: number): KeyView {
   const { secrets, requests: _requests, notBefore, expiresAt, revokedAt, createdAt, ...shown } = record;
   const last = Math.max(...usedAt.values());

@@ -18,7 +18,6 @@ interface Keyring {
   close(): void;
 }
 
-/** What the configuration says about keys. */
 export interface KeyringRules {
   readonly staticKeys: readonly StaticKey[];
   readonly format: Pick<KeyFormat, 'judge' | 'pattern'>;
@@ -36,7 +35,6 @@ interface KeyringOptions {
   readonly stoodStill: () => boolean;
 }
 
-/** Creates a keyring that follows the changes of the store. */
 export function createKeyring({ store, mono, stoodStill }: KeyringOptions): Keyring {
   const cache = new KeyCache();
   /** Answers under way that may be shared, by digest. */

@@ -1,6 +1,5 @@
 import type { FoundKey } from './found-key.ts';
 
-/** A question to the store whose answer others may share. */
 interface LookUp {
   readonly digest: string;
   readonly answer: Promise<FoundKey | undefined>;
@@ -43,7 +42,6 @@ export class LookUps {
   }
 }
 
-/** Digests are in hex. */
 function slotOf(digest: string): number {
   return Number.parseInt(digest.slice(0, 2), 16);
 }

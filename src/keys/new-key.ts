@@ -3,9 +3,7 @@ import { invalidField, KeyProblem, readTogether } from './key-problem.ts';
 import type { KeyRules } from './key-rules.ts';
 import { readKeyFields, readKeyId } from './read-key-fields.ts';
 
-/** A new key as it was asked for. */
 export interface NewKey {
-  /** Undefined when none was chosen. */
   readonly id: string | undefined;
   readonly fields: KeyFields;
 }

@@ -1,7 +1,6 @@
 import type { KeyRecord, RequestMark } from '../stores/key-store.ts';
 import { KeyProblem } from './key-problem.ts';
 
-/** How many named requests of a key are remembered. */
 const requestsMax = 8;
 
 /** Whether the request has been made before. Throws when its name was used for another one. */

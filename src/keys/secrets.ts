@@ -24,12 +24,10 @@ export function createSecret(
   return { secret, kept };
 }
 
-/** Those that work at a moment, oldest first. */
 export function liveSecrets(secrets: readonly KeySecret[], at: number): readonly KeySecret[] {
   return secrets.filter(({ expiresAt }) => !hasExpired(expiresAt, at));
 }
 
-/** What a rotation makes. */
 export interface NewSecret {
   readonly secret: string;
   /** Until when the secrets before this one work at the latest, in ISO 8601; null when they no longer do. */

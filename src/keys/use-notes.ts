@@ -33,7 +33,6 @@ export class UseNotes {
     this.#gathered.set(name, now);
   }
 
-  /** Writes what is gathered. */
   flush(): Promise<void> {
     if (this.#gathered.size > 0) {
       const uses = this.#gathered;

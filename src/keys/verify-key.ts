@@ -9,9 +9,7 @@ import { flawOf, type KeyFlaw } from './standing.ts';
 export interface Verdict {
   readonly valid: boolean;
   readonly reason: 'good' | KeyFlaw | 'missing' | 'mistyped' | 'unknown' | 'plan_unknown';
-  /** How the request would be refused; null when it would not. */
   readonly refusal: RefusalCode | null;
-  /** The key that the secret belongs to; null for none. */
   readonly key: KeyView | null;
   /** Which of its secrets it is; null for a key of the configuration file, which has one only. */
   readonly secret: number | null;

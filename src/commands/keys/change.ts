@@ -93,7 +93,6 @@ const consequences = {
   enable: undefined,
 } as const satisfies Record<Switch, string | undefined>;
 
-/** `gatehouse keys revoke | disable | enable`. */
 export function switchKey(
   action: Switch,
   id: string,

@@ -8,7 +8,6 @@ const heading = ['ID', 'NAME', 'OWNER', 'PLAN', 'STATE', 'SECRET', 'LAST USED', 
 const auditHeading = ['WHEN', 'WHO', 'ACTION', 'KEY', 'WHAT CHANGED'];
 const nameColumnsMax = 24;
 
-/** Keys as a table. */
 export function printKeys(keys: readonly KeyView[], stream: NodeJS.WritableStream): string {
   const rows = keys.map((key) => [
     key.id,
@@ -23,7 +22,6 @@ export function printKeys(keys: readonly KeyView[], stream: NodeJS.WritableStrea
   return printTable(heading, rows, stream);
 }
 
-/** One key with all that is known about it. */
 export function printKey(key: KeyView, stream: NodeJS.WritableStream): string {
   const facts = [
     ['key', key.id],
@@ -66,7 +64,6 @@ function endOf({ expiresAt, expired }: KeyView['secrets'][number], { revokedAt }
   return `${expired ? 'expired' : 'works until'} ${moment(expiresAt)}`;
 }
 
-/** Entries of the audit log as a table. */
 export function printAudit(entries: readonly AuditView[], stream: NodeJS.WritableStream): string {
   const rows = entries.map((entry) => [
     moment(entry.at),

@@ -125,7 +125,6 @@ function addReads(add: Add): void {
   ]).action((options) => run(import('./read.ts'), ({ printPattern }) => printPattern(options)));
 }
 
-/** What takes keys from one store to another. */
 function addMoves(add: Add): void {
   add('export', 'print all keys except revoked ones as JSON lines, hashed, for import into another store', [
     'export > keys.jsonl     # a hash of a weak secret can be guessed: keep the file as you keep secrets',

@@ -22,7 +22,6 @@ interface KeyFilters {
 
 const noKeys = 'The store has no keys yet, or only revoked ones. Make one with: gatehouse keys create';
 
-/** `gatehouse keys list`. */
 export function listKeys(options: CommandFlags & ListFlags & KeyFilters): Promise<number> {
   return atDesk({ ...options, readOnly: true }, async ({ book, terminal }) => {
     const { plan, owner, name, label: labels, revoked } = options;
@@ -38,7 +37,6 @@ export function listKeys(options: CommandFlags & ListFlags & KeyFilters): Promis
   });
 }
 
-/** `gatehouse keys audit`. */
 export function auditKeys(options: CommandFlags & ListFlags & { readonly key?: string }): Promise<number> {
   return atDesk({ ...options, readOnly: true }, async ({ book, terminal }) =>
     listPages<AuditView>(options, terminal, {
@@ -51,7 +49,6 @@ export function auditKeys(options: CommandFlags & ListFlags & { readonly key?: s
   );
 }
 
-/** `gatehouse keys show`. */
 export function showKey(id: string, options: CommandFlags): Promise<number> {
   return atDesk({ ...options, readOnly: true }, async ({ book, config, terminal: { stdout, stderr } }) => {
     const key = await book.show(id);

@@ -4,7 +4,6 @@ import { readLabels, readQuota } from '../../keys/compact-fields.ts';
 import type { WrittenFields } from '../../keys/key-fields.ts';
 import { invalidField } from '../../keys/key-problem.ts';
 
-/** The flags that give the fields of a key. */
 export interface FieldFlags {
   readonly plan?: string;
   readonly name?: string;

@@ -32,7 +32,6 @@ const broughtAtOnce = 16;
 const retriesMax = 4;
 const retryAfterMs = 100;
 
-/** Imports lines into a store, some at a time. */
 export class BatchImporter {
   readonly #parts: BatchParts;
   #hasWorked = false;

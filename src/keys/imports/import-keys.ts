@@ -13,13 +13,11 @@ export type ImportLine = { readonly number: number } & (
 export interface ImportOptions {
   /** Update existing keys to match the file; otherwise they stay as they are. */
   readonly update: boolean;
-  /** For lines that name no plan. */
   readonly plan?: string | undefined;
   /** Told of each line that is refused. The message never repeats its content. */
   readonly onFault: (line: number, message: string) => void;
   /** Told of a new key whose secret can be guessed or whose scope is of no use, and of a known one whose secret does not work. */
   readonly onWarning?: ((line: number, message: string) => void) | undefined;
-  /** Told after each batch. */
   readonly onProgress?: ((report: ImportReport) => void) | undefined;
 }
 
@@ -27,12 +25,10 @@ export interface ImportReport {
   readonly lines: number;
   readonly added: number;
   readonly updated: number;
-  /** Were there already. */
   readonly skipped: number;
   readonly refused: number;
 }
 
-/** The report of an import before its first line. */
 export const nothingImported: ImportReport = { lines: 0, added: 0, updated: 0, skipped: 0, refused: 0 };
 
 /** A batch is one step of the store, so it must take far less time than a request can wait. */

@@ -10,7 +10,6 @@ import { onlyPlan } from '../new-key.ts';
 import { readKeyFields, readKeyId } from '../read-key-fields.ts';
 import { isOfUse } from '../scopes.ts';
 
-/** A line of an import. */
 export type Candidate = WholeLine | PartialLine;
 
 /** It makes a key, if there is none with its secret. */
@@ -27,9 +26,7 @@ export interface PartialLine extends ReadLine {
 
 interface ReadLine {
   readonly number: number;
-  /** The SHA-256 of its secret. */
   readonly digest: string;
-  /** The id that the line asks for. */
   readonly id: string | undefined;
   /** What it says about an existing key. */
   readonly fields: Partial<KeyFields>;
@@ -37,7 +34,6 @@ interface ReadLine {
 }
 
 interface Surroundings extends Pick<KeyTools, 'rules' | 'now'> {
-  /** For lines that name none. */
   readonly plan: string | undefined;
 }
 
@@ -104,7 +100,6 @@ function readId(wanted: unknown, { staticKeys }: KeyRules): string | undefined {
   return id;
 }
 
-/** Takes a plain secret or its SHA-256. */
 function readSecret(
   secret: unknown,
   digest: unknown,

@@ -46,7 +46,6 @@ class Splitter {
     this.#form = form;
   }
 
-  /** Takes a piece of a line. */
   take(piece: string): void {
     if (this.#form !== 'json') this.#quotes.take(piece);
     // Of a record that is too long one byte too many is kept, which shows at its end.

@@ -12,7 +12,6 @@ export interface Calls extends KeyCalls, UnitsCalls, RateCalls, PlaceCalls {
   probe(): void;
 }
 
-/** Prepares every statement on an open database. */
 export function prepareCalls(database: DatabaseSync): Calls {
   // The tables that every request needs, so a damaged one is noticed: only the version is in the first page.
   const tables = ['secrets', 'keys', 'counters'];

@@ -7,7 +7,6 @@ import { SQLITE_BUSY } from './failures.ts';
 interface Checkpointer {
   /** Must be told of each call that may write; one that writes as much as many counts as that many. */
   noteCalls(count: number): void;
-  /** Begins one now, unless one is running. */
   readonly begin: () => void;
   close(): void;
 }
@@ -23,7 +22,6 @@ export function hasOutgrown(now: Stats | undefined, before: Stats | undefined): 
 
 /** From this many pages on (64 MB) the log is started again even if that makes writers wait for a moment. */
 const logPagesMax = 16_384;
-/** How often that is tried before it is left to the next checkpoint. */
 const restartsMax = 3;
 /** A log beyond this is cut back to it. It is not lower, because cutting makes writers wait longer. */
 export const logBytesKept = 134_217_728;
@@ -144,7 +142,6 @@ export function createCheckpointer(
   };
 }
 
-/** Starts the thread that copies the log. */
 export function startCheckpoint(path: string): Worker {
   return new Worker(checkpointSource, {
     eval: true,

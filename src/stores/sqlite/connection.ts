@@ -24,13 +24,11 @@ export interface Connection {
   close(): void;
 }
 
-/** Another connection holds the lock that a call needs. */
 export class Locked extends Error {}
 
 /** How long a file that could not be opened again is left alone. */
 const reopenAfterMs = 100;
 
-/** How often a file in use is checked to be in its place. */
 const lookEveryMs = 1000;
 
 interface Open {

@@ -43,7 +43,6 @@ export function isEmpty(bytes: number): boolean {
   return bytes <= 1;
 }
 
-/** 0 when there is none. */
 function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

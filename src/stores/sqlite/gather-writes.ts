@@ -11,7 +11,6 @@ export type Write = <T>(call: (calls: Calls) => T, worth?: number) => Promise<T>
 interface WritesOptions {
   readonly connection: Pick<Connection, 'runAll'>;
   readonly lockLine: Pick<LockLine, 'wait'>;
-  /** Told of what was written. */
   readonly onWritten: (worth: number) => void;
 }
 

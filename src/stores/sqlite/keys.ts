@@ -25,12 +25,10 @@ import {
 import { eventsPerReading, type FeedAnswer } from '../watch-changes.ts';
 import { transact, type Synchronous } from './transact.ts';
 
-/** The key store's calls. */
 export interface KeyCalls extends Synchronous<Omit<KeyStore, 'watch'>> {
   readKeyChanges(cursor: string | undefined): FeedAnswer;
 }
 
-/** Prepares the statements for keys. */
 export function prepareKeys(database: DatabaseSync, clock: () => number): KeyCalls {
   const sql = prepareKeyStatements(database);
 

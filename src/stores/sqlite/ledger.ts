@@ -12,7 +12,6 @@ import {
 import { keptUntil, leaseToldMs } from '../retention.ts';
 import { transact, type Synchronous } from './transact.ts';
 
-/** The ledger's calls about units. */
 export type UnitsCalls = Synchronous<
   Pick<Ledger, 'draw' | 'giveBack' | 'charge' | 'cancelDraw' | 'readUsage' | 'resetUsage'>
 >;

@@ -16,12 +16,10 @@ const turnMs = 2;
 
 interface Waiting {
   readonly deadline: number;
-  /** False when it has to be tried again. */
   readonly attempt: () => boolean;
   readonly giveUp: () => void;
 }
 
-/** Creates a line of calls, each with its own deadline. */
 export function createLockLine(deadlineMs: number): LockLine {
   const line: Waiting[] = [];
 

@@ -3,10 +3,8 @@ import type { Ledger } from '../ledger.ts';
 import { placeExpiresMaxMs } from '../retention.ts';
 import { transact, type Synchronous } from './transact.ts';
 
-/** The ledger's calls about places. */
 export type PlaceCalls = Synchronous<Pick<Ledger, 'enter' | 'stay' | 'leave'>>;
 
-/** Prepares the places. */
 export function preparePlaces(database: DatabaseSync, clock: () => number): PlaceCalls {
   const count = database.prepare(
     'SELECT count(*) AS taken FROM places WHERE key = ? AND expires > ? AND expires <= ? AND place <> ?',

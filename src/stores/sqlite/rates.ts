@@ -3,10 +3,8 @@ import { takeCells, type RateState } from '../gcra.ts';
 import type { CellsAnswer, CellsOrder, Ledger } from '../ledger.ts';
 import { transact, type Synchronous } from './transact.ts';
 
-/** The ledger's call about rates. */
 export type RateCalls = Synchronous<Pick<Ledger, 'takeCells'>>;
 
-/** Prepares the rates. */
 export function prepareRates(database: DatabaseSync, clock: () => number): RateCalls {
   const find = database.prepare('SELECT base, cells, interval FROM rates WHERE key = ? AND name = ?');
   const keep = database.prepare(`

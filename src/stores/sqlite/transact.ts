@@ -7,7 +7,6 @@ export type Synchronous<Calls> = {
     : never;
 };
 
-/** What became of one of many that ran as one transaction. */
 export type Outcome<T> = { readonly answer: T } | { readonly error: unknown };
 
 /** Runs the work as one transaction that has the write lock from its start, or as a part of the one that it is called in. */
