@@ -14,6 +14,14 @@ export function ownDatabase(t: Scene, options?: StoreOptions): { path: string; s
   return { path, store };
 }
 
+/** Why a store does not answer; undefined when it does. */
+export function failureOf(store: Store): Promise<string | undefined> {
+  return store.ping().then(
+    () => undefined,
+    (error: Error) => error.message,
+  );
+}
+
 /** Deletes a database with all that lies beside it. */
 export function removeStore(path: string): void {
   for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true });

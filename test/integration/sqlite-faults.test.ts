@@ -26,7 +26,7 @@ import { holdUp } from '../helpers/hold-up.ts';
 import { aCounter, aDraw } from '../helpers/ledger-orders.ts';
 import type { Errand } from '../helpers/nobody.ts';
 import { until } from '../helpers/poll.ts';
-import { ownDatabase, removeStore, sql } from '../helpers/sqlite-file.ts';
+import { failureOf, ownDatabase, removeStore, sql } from '../helpers/sqlite-file.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
 const counters = [aCounter({ limit: 1_000_000 })];
@@ -41,11 +41,17 @@ function openScene(t: TestContext, options: StoreOptions = { deadlineMs: 10_000 
     return digest;
   };
   const draw = (keyId = 'key'): Promise<unknown> => store.ledger.draw(aDraw({ counters, keyId }));
-  const fails = async (): Promise<string | undefined> => {
-    const [one] = await Promise.allSettled([store.ping()]);
-    return one.status === 'rejected' ? (one.reason as Error).message : undefined;
-  };
+  const fails = (): Promise<string | undefined> => failureOf(store);
   return { path, store, addKey, draw, fails };
+}
+
+/** A connection to a new file, and how often it asked that the log be copied. */
+function connect(t: TestContext, options: StoreOptions = {}) {
+  const path = join(tempFolder(t), 'g.db');
+  let asked = 0;
+  const connection = openConnection(path, options, () => (asked += 1));
+  t.after(() => connection.close());
+  return { path, connection, asked: () => asked };
 }
 
 for (const how of ['deleted', 'moved over'] as const) {
@@ -87,10 +93,7 @@ test('a backup in the place of a file that is reached by a link is not mixed wit
   await store.keys.changeKey({ from: undefined, to: aKey({}), note: aNote() });
   sql(file, `VACUUM INTO '${file}.backup'`).close();
   renameSync(`${file}.backup`, file);
-  const said = await until(async () => {
-    const [one] = await Promise.allSettled([store.ping()]);
-    return one.status === 'rejected' ? String(one.reason) : undefined;
-  });
+  const said = await until(() => failureOf(store));
   assert.match(said, /link\.db was replaced, and .*real\.db-wal belongs to the file before it: remove it$/);
 });
 
@@ -167,9 +170,7 @@ test('a file is told from another by volume and number, and by its birth where t
 });
 
 test('the file in use is the one that was opened last', (t) => {
-  const path = join(tempFolder(t), 'g.db');
-  const connection = openConnection(path, {}, () => undefined);
-  t.after(() => connection.close());
+  const { path, connection } = connect(t);
   const inUse = (): number | undefined => connection.file?.ino;
   sql(path, `VACUUM INTO '${path}.copy'`).close();
   const { ino } = statSync(`${path}.copy`);
@@ -210,9 +211,7 @@ for (const end of ['-wal', '-shm']) {
 
 test('while the log of a file in use is removed none at its path is copied, and what is beside a file that is away is not missed', (t) => {
   let told = 0;
-  const path = join(tempFolder(t), 'g.db');
-  const connection = openConnection(path, { onLogRemoved: () => (told += 1) }, () => undefined);
-  t.after(() => connection.close());
+  const { path, connection } = connect(t, { onLogRemoved: () => (told += 1) });
   rmSync(`${path}-wal`);
   assert.equal(connection.checkPlace(), true);
   assert.equal(connection.file, undefined);
@@ -228,9 +227,7 @@ test('while the log of a file in use is removed none at its path is copied, and 
 test('a file that could not be opened again is left alone for a moment', (t) => {
   let now = 1_000;
   t.mock.method(performance, 'now', () => now);
-  const path = join(tempFolder(t), 'g.db');
-  const connection = openConnection(path, {}, () => undefined);
-  t.after(() => connection.close());
+  const { path, connection } = connect(t);
   const ping = (): void => connection.run((calls) => calls.ping());
   connection.close();
   renameSync(path, `${path}.away`);
@@ -244,8 +241,7 @@ test('a file that could not be opened again is left alone for a moment', (t) => 
 test('after an error of the disk the file is opened again, at most once a second, and not for want of room', (t) => {
   let now = 1_000; // whole, so that a second later is a second later to the last bit
   t.mock.method(performance, 'now', () => now);
-  const connection = openConnection(join(tempFolder(t), 'g.db'), {}, () => undefined);
-  t.after(() => connection.close());
+  const { connection } = connect(t);
   const isOpenAfter = (errcode: number): boolean => {
     const failed = (): never => {
       throw Object.assign(new Error('failed'), { errcode, errstr: 'it failed' });
@@ -267,10 +263,7 @@ const noRoom = [
 ];
 for (const { name, ...failure } of noRoom) {
   test(`the log is copied into the file, and the file stays open, where ${name}`, (t) => {
-    const path = join(tempFolder(t), 'g.db');
-    let asked = 0;
-    const connection = openConnection(path, {}, () => (asked += 1));
-    t.after(() => connection.close());
+    const { connection, asked } = connect(t);
     const error = Object.assign(new Error('no room'), failure);
     const fill = (): never =>
       connection.run(() => {
@@ -278,20 +271,17 @@ for (const { name, ...failure } of noRoom) {
       });
     for (let i = 0; i < 5; i += 1)
       assert.throws(fill, { message: `the database cannot answer: ${failure.errstr}` });
-    assert.equal(asked, 1);
+    assert.equal(asked(), 1);
     assert.equal(connection.checkPlace(), true);
   });
 }
 
 test('a log that has grown too long is copied, and only once it has grown further again', (t) => {
-  const path = join(tempFolder(t), 'g.db');
-  let asked = 0;
-  const connection = openConnection(path, {}, () => (asked += 1));
-  t.after(() => connection.close());
+  const { path, connection, asked } = connect(t);
   const askedAt = (bytes: number): number => {
     truncateSync(`${path}-wal`, bytes);
     assert.equal(connection.checkPlace(), true);
-    return asked;
+    return asked();
   };
   const sizes = [logBytesUncopied, logBytesUncopied + 1, logBytesUncopied + 1, logBytesUncopied + 2];
   assert.deepEqual(sizes.map(askedAt), [0, 1, 1, 2]);
