@@ -6,18 +6,9 @@ import type { KeyRules } from './key-rules.ts';
 import { differences } from './key-view.ts';
 
 /** What people decide about a key. */
-export type KeyFields = Pick<
+export type KeyFields = Omit<
   KeyRecord,
-  | 'name'
-  | 'owner'
-  | 'plan'
-  | 'quotas'
-  | 'scopes'
-  | 'labels'
-  | 'networks'
-  | 'notBefore'
-  | 'expiresAt'
-  | 'enabled'
+  'id' | 'version' | 'revokedAt' | 'createdAt' | 'secrets' | 'requests'
 >;
 
 /** What a new key has unless told otherwise. A plan must be given. */

@@ -4,8 +4,14 @@ import { isKeyId } from './key-id.ts';
 import { invalidField } from './key-problem.ts';
 import { viewKey, type KeyView } from './key-view.ts';
 
+interface PageQuery {
+  readonly cursor?: string | undefined;
+  /** 1 to 1000; 100 by default. */
+  readonly limit?: number | undefined;
+}
+
 /** Which keys to list; undefined filters do not count. */
-export interface KeyQuery {
+export interface KeyQuery extends PageQuery {
   readonly plan?: string | undefined;
   readonly owner?: string | undefined;
   /** What the name begins with. */
@@ -15,9 +21,6 @@ export interface KeyQuery {
   readonly enabled?: boolean | undefined;
   /** Revoked keys are listed only when asked for. */
   readonly revoked?: boolean | undefined;
-  readonly cursor?: string | undefined;
-  /** 1 to 1000; 100 by default. */
-  readonly limit?: number | undefined;
 }
 
 export interface Page<Item> {
@@ -28,11 +31,8 @@ export interface Page<Item> {
   readonly next: string | null;
 }
 
-export interface AuditQuery {
+export interface AuditQuery extends PageQuery {
   readonly keyId?: string | undefined;
-  readonly cursor?: string | undefined;
-  /** 1 to 1000; 100 by default. */
-  readonly limit?: number | undefined;
 }
 
 export type AuditView = Omit<AuditEntry, 'at' | 'keyId'> & {

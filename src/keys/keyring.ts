@@ -12,12 +12,6 @@ import { LookUps } from './look-ups.ts';
  */
 export type FindKey = (secret: string) => FoundKey | 'mistyped' | undefined | Promise<FoundKey | undefined>;
 
-/** What the store said lately, whatever configuration asks for it. */
-interface Keyring {
-  under(rules: KeyringRules): FindKey;
-  close(): void;
-}
-
 export interface KeyringRules {
   readonly staticKeys: readonly StaticKey[];
   readonly format: Pick<KeyFormat, 'judge' | 'pattern'>;
@@ -35,7 +29,8 @@ interface KeyringOptions {
   readonly stoodStill: () => boolean;
 }
 
-export function createKeyring({ store, mono, stoodStill }: KeyringOptions): Keyring {
+/** Follows the changes of the store, and keeps what it said lately, whatever configuration asks for it. */
+export function createKeyring({ store, mono, stoodStill }: KeyringOptions) {
   const cache = new KeyCache();
   /** Answers under way that may be shared, by digest. */
   const asked = new LookUps();
@@ -79,7 +74,7 @@ export function createKeyring({ store, mono, stoodStill }: KeyringOptions): Keyr
   let pattern = '';
 
   return {
-    under({ staticKeys, format, cacheForMs, graceOnOutageMs }) {
+    under({ staticKeys, format, cacheForMs, graceOnOutageMs }: KeyringRules): FindKey {
       // A key that is kept may be a mistyped one now.
       if (format.pattern !== pattern) hear({ kind: 'missed' });
       pattern = format.pattern;

@@ -79,16 +79,10 @@ const readers: { readonly [Field in keyof KeyFields]: Reader<KeyFields[Field]> }
   name: readLine,
   owner: readLine,
   plan: readPlan,
-  quotas: (value, say) =>
-    readList(value, say, { most: quotasMax, read: readQuota, distinct: ({ name }) => name }),
-  scopes: (value, say, rules) =>
-    readList(value, say, {
-      most: scopesMax,
-      read: (item, at) => readScope(item, at, rules),
-      distinct: String,
-    }),
+  quotas: listOf(quotasMax, readQuota, ({ name }) => name),
+  scopes: listOf(scopesMax, readScope),
   labels: readLabels,
-  networks: (value, say) => readList(value, say, { most: networksMax, read: readNetwork, distinct: String }),
+  networks: listOf(networksMax, readNetwork),
   notBefore: readInstant,
   expiresAt: readInstant,
   enabled: (value, say) => (typeof value === 'boolean' ? value : say('is neither true nor false')),
@@ -184,19 +178,20 @@ function readQuota(value: unknown, say: Say): OwnQuota | undefined {
   return { name, limit, per, timezone };
 }
 
-interface ListRule<T> {
-  readonly most: number;
-  readonly read: (item: unknown, say: Say) => T | undefined;
-  readonly distinct: (item: T) => string;
-}
-
-function readList<T>(value: unknown, say: Say, { most, read, distinct }: ListRule<T>): T[] | undefined {
-  if (!Array.isArray(value)) return say('is not a list');
-  if (value.length > most) return say(`has more than ${most} entries`);
-  const items = value.flatMap((item: unknown, index) => {
-    const one = read(item, (message, at = '') => say(message, `[${index}]${at}`));
-    return one === undefined ? [] : [one];
-  });
-  if (new Set(items.map(distinct)).size < items.length) say('has an entry twice');
-  return items;
+/** Reads a list of so many entries at most, no two of which have the same text. */
+function listOf<T>(
+  most: number,
+  read: Reader<T>,
+  textOf: (item: T) => string = String,
+): Reader<readonly T[]> {
+  return (value, say, rules) => {
+    if (!Array.isArray(value)) return say('is not a list');
+    if (value.length > most) return say(`has more than ${most} entries`);
+    const items = value.flatMap((item: unknown, index) => {
+      const one = read(item, (message, at = '') => say(message, `[${index}]${at}`), rules);
+      return one === undefined ? [] : [one];
+    });
+    if (new Set(items.map(textOf)).size < items.length) say('has an entry twice');
+    return items;
+  };
 }

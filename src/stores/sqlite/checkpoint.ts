@@ -3,14 +3,6 @@ import { Worker } from 'node:worker_threads';
 import { existing } from './database.ts';
 import { SQLITE_BUSY } from './failures.ts';
 
-/** Copies the write-ahead log back into the file now and then. */
-interface Checkpointer {
-  /** Must be told of each call that may write; one that writes as much as many counts as that many. */
-  noteCalls(count: number): void;
-  readonly begin: () => void;
-  close(): void;
-}
-
 /** A call by itself writes four or five pages; in a busy moment calls share pages. The log grows by 5 to 24 MB in between. */
 export const callsPerCheckpoint = 1024;
 /** Each process counts only its own calls, so a log that has grown beyond this is copied as well, whoever writes. */
@@ -83,11 +75,11 @@ interface CheckpointOptions {
   readonly startThread?: (path: string) => Worker;
 }
 
-/** A failed checkpoint is tried again after as many calls, and reported unless the previous one failed the same way. */
+/** Copies the log into the file now and then. What fails is reported unless it did the last time, and tried again after as many calls. */
 export function createCheckpointer(
   path: string,
   { fileInUse, onFailure, startThread = startCheckpoint }: CheckpointOptions,
-): Checkpointer {
+) {
   let calls = 0;
   let running = false;
   let told = '';
@@ -130,11 +122,12 @@ export function createCheckpointer(
   }
   return {
     begin,
-    noteCalls(count) {
+    /** Must be told of each call that may write; one that writes as much as many counts as that many. */
+    noteCalls(count: number): void {
       calls += count;
       if (calls >= callsPerCheckpoint) begin();
     },
-    close() {
+    close(): void {
       // A thread stopped at work may take that for a failure; it must not be reported.
       thread?.removeAllListeners('message');
       void thread?.terminate();

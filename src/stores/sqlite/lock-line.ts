@@ -1,14 +1,6 @@
 import { unavailable } from '../ledger.ts';
 import { Locked } from './connection.ts';
 
-/** Where calls stand in line for the lock of the file, each until its deadline. It never blocks the thread. */
-export interface LockLine {
-  /** For work that needs the lock: it waits in line behind the others. */
-  wait<T>(work: () => T): Promise<T>;
-  /** For work that only reads: writers' locks do not affect it, so it bypasses the line. */
-  bypass<T>(work: () => T): Promise<T>;
-}
-
 /** At most this many calls wait for the lock; further ones are refused at once. */
 const waitingMax = 1000;
 /** Calls that had to wait run together for at most this long before the event loop gets its turn. */
@@ -20,7 +12,10 @@ interface Waiting {
   readonly giveUp: () => void;
 }
 
-export function createLockLine(deadlineMs: number): LockLine {
+export type LockLine = ReturnType<typeof createLockLine>;
+
+/** Where calls stand in line for the lock of the file, each until its deadline. It never blocks the thread. */
+export function createLockLine(deadlineMs: number) {
   const line: Waiting[] = [];
 
   function start<T>(work: () => T, mayBypass: boolean): Promise<T> {
@@ -65,7 +60,12 @@ export function createLockLine(deadlineMs: number): LockLine {
     if (line.length > 0) tryLater();
   }
 
-  return { wait: (work) => start(work, false), bypass: (work) => start(work, true) };
+  return {
+    /** For work that needs the lock: it waits in line behind the others. */
+    wait: <T>(work: () => T): Promise<T> => start(work, false),
+    /** For work that only reads: writers' locks do not affect it, so it bypasses the line. */
+    bypass: <T>(work: () => T): Promise<T> => start(work, true),
+  };
 }
 
 /** False while the lock is held by another, and nothing has been done. */
