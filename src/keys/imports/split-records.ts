@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { keyBytesMax } from '../key-limits.ts';
 import { BrokenFile } from '../key-problem.ts';
-import { Quotes } from './csv-quotes.ts';
 
 export type ImportForm = 'csv' | 'json';
 
@@ -36,7 +35,7 @@ export async function* splitRecords(
 
 class Splitter {
   #form: ImportForm | undefined;
-  #quotes = new Quotes();
+  #place: Place = 'start';
   #taken = '';
   #first = 1;
   #number = 1;
@@ -47,7 +46,8 @@ class Splitter {
   }
 
   take(piece: string): void {
-    if (this.#form !== 'json') this.#quotes.take(piece);
+    if (this.#form !== 'json')
+      for (const character of piece) this.#place = placeAfter(this.#place, character);
     // Of a record that is too long one byte too many is kept, which shows at its end.
     const room = keyBytesMax + 1 - this.#taken.length;
     this.#taken += piece.slice(0, room);
@@ -65,7 +65,7 @@ class Splitter {
   breakLine(): TextRecord | undefined {
     this.#number += 1;
     this.#begin();
-    if (this.#form === 'csv' && this.#quotes.state === 'open' && this.#taken.length <= keyBytesMax) {
+    if (this.#form === 'csv' && this.#place === 'quoted' && this.#taken.length <= keyBytesMax) {
       this.take('\n');
       return undefined;
     }
@@ -94,21 +94,36 @@ class Splitter {
     const number = this.#first;
     if (this.#form === 'csv') this.#refuseUnclosed(number);
     const record = { number, form: this.#form, ...decode(this.#taken, number === 1) };
-    this.#quotes = new Quotes();
+    this.#place = 'start';
     this.#taken = '';
     this.#first = this.#number;
     return record;
   }
 
   #refuseUnclosed(number: number): void {
-    const state = this.#quotes.state;
-    if (state === 'closed') return;
+    if (this.#place !== 'quoted' && this.#place !== 'torn') return;
     let further = '';
     // Whether it was closed too early or not at all cannot be told.
-    if (state === 'torn') further = ', or text behind the end of a quoted cell';
+    if (this.#place === 'torn') further = ', or text behind the end of a quoted cell';
     else if (this.#taken.length > keyBytesMax) further = ` within ${keyBytesMax} bytes`;
     throw new BrokenFile(number, `has a quote that is not closed${further}; nothing from there on was read`);
   }
+}
+
+/** Where in a record of CSV (RFC 4180) a character leads to. Torn: a cell goes on after its last quote, and nobody knows how far. */
+type Place = 'start' | 'plain' | 'quoted' | 'afterQuote' | 'return' | 'torn';
+
+function placeAfter(place: Place, character: string): Place {
+  if (place === 'quoted') return character === '"' ? 'afterQuote' : 'quoted';
+  if (place === 'return' || place === 'torn') return 'torn';
+  if (character === ',') return 'start';
+  if (place === 'afterQuote') {
+    // The first of two stands for one, and the end of the line may be CRLF.
+    if (character === '"') return 'quoted';
+    return character === '\r' ? 'return' : 'torn';
+  }
+  // In the middle of a cell a quote is a character like any other.
+  return place === 'start' && character === '"' ? 'quoted' : 'plain';
 }
 
 const tooLong = `is longer than ${keyBytesMax} bytes`;

@@ -75,7 +75,7 @@ interface CheckpointOptions {
   readonly startThread?: (path: string) => Worker;
 }
 
-/** Copies the log into the file now and then. What fails is reported unless it did the last time, and tried again after as many calls. */
+/** Copies the log into the file now and then. A failure is told unless it is the last one again, and tried again after as many calls. */
 export function createCheckpointer(
   path: string,
   { fileInUse, onFailure, startThread = startCheckpoint }: CheckpointOptions,

@@ -32,6 +32,7 @@ const refused: readonly (readonly [string, unknown, string])[] = [
   ['notBefore', '1969-12-31', `notBefore ${notInstant}`],
   ['notBefore', 86_400_000, `notBefore ${notInstant}`],
   ['labels', ['a'], 'labels is not a mapping of names to texts'],
+  ['labels', { 'a b': 'x' }, 'labels has a name that is not made of letters, digits, ".", "_", "/" and "-"'],
   ['labels', { a: { toString: 1 } }, 'labels.a is not text of up to 200 characters'],
   ['labels', { a: 'x\u202e' }, 'labels.a is not text of up to 200 characters'],
   ['labels', { a: 'x'.repeat(201) }, 'labels.a is not text of up to 200 characters'],
