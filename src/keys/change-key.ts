@@ -4,7 +4,6 @@ import { isKeyId } from './key-id.ts';
 import { KeyProblem } from './key-problem.ts';
 import type { KeyTools } from './key-rules.ts';
 import { differences, viewKey, type KeyView } from './key-view.ts';
-import { isMarked } from './request-marks.ts';
 
 /** Who changes a key, and from which version of it. */
 export interface By {
@@ -26,6 +25,8 @@ interface Change<Made> extends Act {
   readonly request?: RequestMark;
 }
 
+/** How many named requests of a key are remembered. */
+const requestsMax = 8;
 /** So often that nobody keeps an exposed key alive by changing it: of twenty that never pause, one attempt in sixteen succeeds. */
 const attemptsMax = 200;
 /** Before another attempt, so that those that came together do not meet again. */
@@ -86,4 +87,21 @@ function refuseChange({ version, revokedAt }: KeyRecord, { versions, action }: A
     throw new KeyProblem('outdated', 'the key is not at this version any more');
   }
   if (revokedAt !== undefined && action !== 'revoke') throw new KeyProblem('conflict', 'the key was revoked');
+}
+
+/** Whether the request has been made before. Throws when its name was used for another one. */
+export function isMarked({ requests }: KeyRecord, { name, content }: RequestMark): boolean {
+  const mark = requests.find((one) => one.name === name);
+  if (mark === undefined) return false;
+  if (mark.content !== content) {
+    throw new KeyProblem('reused', 'this idempotency key belongs to another request');
+  }
+  return true;
+}
+
+/** The key with the request added to those that it knows. The first is kept for good: it may be the one that made the key. */
+export function remember(record: KeyRecord, request: RequestMark): KeyRecord {
+  const { requests } = record;
+  const kept = requests.length < requestsMax ? requests : requests.toSpliced(1, 1);
+  return { ...record, requests: [...kept, request] };
 }

@@ -1,5 +1,5 @@
 import type { KeyRecord, RequestMark } from '../stores/key-store.ts';
-import { addKey, changeKey, findKey, type Act, type By } from './change-key.ts';
+import { addKey, changeKey, findKey, isMarked, remember, type Act, type By } from './change-key.ts';
 import { importKeys, type ImportLine, type ImportOptions, type ImportReport } from './imports/import-keys.ts';
 import { amendKey, type KeyFields, type WrittenFields } from './key-fields.ts';
 import { createKeyId, keyIdOf } from './key-id.ts';
@@ -16,7 +16,6 @@ import type { KeyTools } from './key-rules.ts';
 import { viewKey, type KeyView } from './key-view.ts';
 import { readNewKey } from './new-key.ts';
 import { readKeyFields } from './read-key-fields.ts';
-import { isMarked, remember } from './request-marks.ts';
 import { createSecret, rotateSecrets, type NewSecret } from './secrets.ts';
 import { verifyKey, type Verdict } from './verify-key.ts';
 

@@ -418,9 +418,9 @@ function bookRules(address: StoreKind['address']): void {
     await assert.rejects(rotate('r', 'other'), isProblem('reused'));
     for (let at = 0; at < 6; at += 1) assert.notEqual((await rotate(`r${at}`)).secret, null);
     assert.equal((await rotate('r')).secret, null, 'six came between');
-    assert.notEqual((await rotate('r6')).secret, null);
+    for (const name of ['r6', 'r']) assert.notEqual((await rotate(name)).secret, null, 'seven came between');
     assert.equal((await book.createOnce({ plan: 'free' }, by, made)).secret, null);
-    assert.equal((await book.listAudit({ keyId: key.id })).items.length, 9);
+    assert.equal((await book.listAudit({ keyId: key.id })).items.length, 10);
   });
 
   for (const turn of ['readKey', 'changeKey'] as const) {

@@ -12,7 +12,7 @@ import {
 import { keptUntil, leaseToldMs } from '../retention.ts';
 import { transact, type Synchronous } from './transact.ts';
 
-export type UnitsCalls = Synchronous<
+type UnitsCalls = Synchronous<
   Pick<Ledger, 'draw' | 'giveBack' | 'charge' | 'cancelDraw' | 'readUsage' | 'resetUsage'>
 >;
 

@@ -3,7 +3,7 @@ import type { Ledger } from '../ledger.ts';
 import { placeExpiresMaxMs } from '../retention.ts';
 import { transact, type Synchronous } from './transact.ts';
 
-export type PlaceCalls = Synchronous<Pick<Ledger, 'enter' | 'stay' | 'leave'>>;
+type PlaceCalls = Synchronous<Pick<Ledger, 'enter' | 'stay' | 'leave'>>;
 
 export function preparePlaces(database: DatabaseSync, clock: () => number): PlaceCalls {
   const count = database.prepare(

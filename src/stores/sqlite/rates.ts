@@ -3,9 +3,10 @@ import { takeCells, type RateState } from '../gcra.ts';
 import type { CellsAnswer, CellsOrder, Ledger } from '../ledger.ts';
 import { transact, type Synchronous } from './transact.ts';
 
-export type RateCalls = Synchronous<Pick<Ledger, 'takeCells'>>;
-
-export function prepareRates(database: DatabaseSync, clock: () => number): RateCalls {
+export function prepareRates(
+  database: DatabaseSync,
+  clock: () => number,
+): Synchronous<Pick<Ledger, 'takeCells'>> {
   const find = database.prepare('SELECT base, cells, interval FROM rates WHERE key = ? AND name = ?');
   const keep = database.prepare(`
     INSERT INTO rates VALUES (?, ?, ?, ?, ?, ?)
