@@ -11,18 +11,7 @@ import { isSame, lookAt, refuseForeignLog } from './seen-files.ts';
 import { transactAll, type Outcome } from './transact.ts';
 
 /** The open file, opened again after it has failed. */
-export interface Connection {
-  readonly identity: string;
-  /** The file, if its log may be copied into it; undefined when no file is open, or the log at its path is not its own. */
-  readonly file: Stats | undefined;
-  /** Runs a call. Throws `Locked` when another process holds the lock, with nothing changed; else `StoreUnavailable`. */
-  run<T>(call: (calls: Calls) => T): T;
-  /** The same for several, as one transaction in which a failing one fails alone. Throws when nothing of any was done. */
-  runAll<T>(works: readonly ((calls: Calls) => T)[]): readonly Outcome<T>[];
-  /** Closes the file if it is no longer the one at the path. False when the next call must open another. */
-  checkPlace(): boolean;
-  close(): void;
-}
+export type Connection = ReturnType<typeof openConnection>;
 
 export class Locked extends Error {}
 
@@ -47,7 +36,7 @@ export function openConnection(
   path: string,
   { create = true, identity: known, onCreate, onLogRemoved }: StoreOptions,
   copyLog: () => void,
-): Connection {
+) {
   const isNew = create && known === undefined && createDatabase(path);
   const first = openFirst(path, { create: create && known === undefined, identity: known });
   if (isNew) onCreate?.(path);
@@ -75,6 +64,7 @@ export function openConnection(
     }
   }
 
+  /** Closes the file if it is no longer the one at the path. False when the next call must open another. */
   function checkPlace(): boolean {
     lookedAt = performance.now();
     if (open !== undefined && !isInPlace(open)) close();
@@ -143,12 +133,15 @@ export function openConnection(
 
   return {
     identity,
-    get file() {
+    /** The file, if its log may be copied into it; undefined when no file is open, or the log at its path is not its own. */
+    get file(): Stats | undefined {
       return open === undefined || isLogRemoved ? undefined : seen.file;
     },
     checkPlace,
-    run: (call) => run(({ calls }) => call(calls)),
-    runAll(works) {
+    /** Runs a call. Throws `Locked` when another process holds the lock, with nothing changed; else `StoreUnavailable`. */
+    run: <T>(call: (calls: Calls) => T): T => run(({ calls }) => call(calls)),
+    /** The same for several, as one transaction in which a failing one fails alone. Throws when nothing of any was done. */
+    runAll<T>(works: readonly ((calls: Calls) => T)[]): readonly Outcome<T>[] {
       const outcomes = run(({ database, calls }) => {
         const bound = works.map((work) => () => work(calls));
         return transactAll(database, bound);

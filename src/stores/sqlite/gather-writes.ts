@@ -18,9 +18,9 @@ interface WritesOptions {
 const togetherMax = 64;
 
 interface Gathered {
-  /** Runs the call, and returns what delivers its answer, once that is written. */
-  readonly run: (calls: Calls) => () => void;
+  readonly call: (calls: Calls) => unknown;
   readonly worth: number;
+  readonly resolve: (answer: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -32,14 +32,10 @@ export function gatherWrites({ connection, lockLine, onWritten }: WritesOptions)
   let gathered: Gathered[] = [];
 
   function write<T>(call: (calls: Calls) => T, worth = 1): Promise<T> {
-    return new Promise((resolve, reject) => {
-      if (gathered.length === 0) whenAllIsRead(writeGathered);
-      const run = (calls: Calls): (() => void) => {
-        const answer = call(calls);
-        return () => resolve(answer);
-      };
-      gathered.push({ run, worth, reject });
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    if (gathered.length === 0) whenAllIsRead(writeGathered);
+    gathered.push({ call, worth, resolve: resolve as (answer: unknown) => void, reject });
+    return promise;
   }
 
   function writeGathered(): void {
@@ -50,21 +46,21 @@ export function gatherWrites({ connection, lockLine, onWritten }: WritesOptions)
 
   async function writeTogether(some: readonly Gathered[]): Promise<void> {
     try {
-      const outcomes = await lockLine.wait(() => connection.runAll(some.map(({ run }) => run)));
+      const outcomes = await lockLine.wait(() => connection.runAll(some.map(({ call }) => call)));
       for (const [index, outcome] of outcomes.entries()) tell(some[index] as Gathered, outcome);
     } catch (error) {
       for (const { reject } of some) reject(error);
     }
   }
 
-  function tell({ reject, worth }: Gathered, outcome: Outcome<() => void>): void {
+  function tell({ worth, resolve, reject }: Gathered, outcome: Outcome<unknown>): void {
     if ('error' in outcome) {
       reject(outcome.error);
       return;
     }
     // What failed wrote nothing, and the file may be another program's by now.
     onWritten(worth);
-    outcome.answer();
+    resolve(outcome.answer);
   }
 
   return write;
