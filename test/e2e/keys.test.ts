@@ -80,7 +80,7 @@ async function keyLife(
   await disturb();
   await book.importKeys(
     linesOf([{ plan: 'free', secret: foreign, id }]),
-    { update: false, onFault: failOn },
+    { update: false, onFault: () => assert.fail() },
     by,
   );
   await everywhere(foreign, 200);
@@ -491,10 +491,6 @@ async function call(gateway: Gateway, key: string): Promise<number> {
   });
   await answer.arrayBuffer();
   return answer.status;
-}
-
-function failOn(line: number, message: string): void {
-  assert.fail(`line ${line}: ${message}`);
 }
 
 async function* linesOf(fields: readonly Readonly<Record<string, unknown>>[]): AsyncGenerator<ImportLine> {

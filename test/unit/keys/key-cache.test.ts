@@ -20,16 +20,6 @@ function aFound(id: string, secret: string): FoundKey {
   return foundIn(aKey({ id, secrets: [aSecret({ digest })] }), digest) ?? assert.fail();
 }
 
-test('a key is found by each of its secrets until the store knows it no longer', () => {
-  const { cache, keep, idOf } = scene();
-  for (const secret of ['a', 'b', 'a']) keep('k', secret);
-  assert.deepEqual([idOf('a'), idOf('b')], ['k', 'k']);
-  cache.keep(digestOf('b'), undefined, { readAt: 0, asOf: 0 });
-  assert.deepEqual([idOf('a'), idOf('b')], ['k', undefined]);
-  cache.forgetKey('k');
-  assert.equal(idOf('a'), undefined);
-});
-
 test('of a key that changed nothing is found, whenever it was asked for before that', () => {
   const { cache, keep, idOf } = scene();
   keep('k', 'a');
