@@ -1,15 +1,10 @@
-import { completeFields, type KeyFields, type WrittenFields } from './key-fields.ts';
+import { completeFields, type WrittenFields } from './key-fields.ts';
 import { invalidField, KeyProblem, readTogether } from './key-problem.ts';
 import type { KeyRules } from './key-rules.ts';
 import { readKeyFields, readKeyId } from './read-key-fields.ts';
 
-export interface NewKey {
-  readonly id: string | undefined;
-  readonly fields: KeyFields;
-}
-
 /** Reads a new key, as far as that needs no store, and throws a `KeyProblem` with what is wrong in it. */
-export function readNewKey({ id, ...written }: WrittenFields, rules: KeyRules): NewKey {
+export function readNewKey({ id, ...written }: WrittenFields, rules: KeyRules) {
   const [chosen, given] = readTogether(
     () => (id === undefined ? undefined : readId(id, rules)),
     () => readKeyFields(written, rules, { besides: ['id'] }),

@@ -33,15 +33,11 @@ interface ReadLine {
   readonly warning: string | undefined;
 }
 
-interface Surroundings extends Pick<KeyTools, 'rules' | 'now'> {
-  readonly plan: string | undefined;
-}
-
-/** Reads the fields of a line. Throws a `KeyProblem` that says what is wrong with them. */
+/** Throws a `KeyProblem` that says what is wrong with a line. The plan is for lines that name none. */
 export function readCandidate(
   number: number,
   { id: wanted, secret, hash: digest, ...written }: WrittenFields,
-  { rules, now, plan }: Surroundings,
+  { rules, now, plan }: Pick<KeyTools, 'rules' | 'now'> & { readonly plan: string | undefined },
 ): Candidate {
   // A plan that the line does not name is for new keys only: an existing one keeps its own.
   const named = { ...written, plan: written['plan'] ?? undefined };
