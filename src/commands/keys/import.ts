@@ -56,8 +56,8 @@ async function takeOver(
   const progress = createProgress(terminal);
   const faults = createRemarks(progress, 'refused');
   const warnings = createRemarks(progress, 'warnings');
-  let sofar = nothingImported;
-  function end(report: ImportReport): void {
+  let report = nothingImported;
+  function end(): void {
     faults.end();
     warnings.end();
     progress.end();
@@ -75,28 +75,23 @@ async function takeOver(
     const lines = readImport(
       file === '-' ? addAbortSignal(stop.signal, terminal.stdin) : chunksOf(file, stop.signal),
     );
-    const report = await book.importKeys(
-      lines,
-      {
-        update: options.update === true,
-        plan: options.plan,
-        onProgress(counts) {
-          sofar = counts;
-          progress.show(counts);
-        },
-        onFault: (line, message) => faults.add(`line ${line}: ${message}`),
-        onWarning: (line, message) => warnings.add(`line ${line}: warning: ${message}`),
+    const whole = {
+      update: options.update === true,
+      plan: options.plan,
+      onProgress(counts: ImportReport): void {
+        report = counts;
+        progress.show(counts);
       },
-      by,
-    );
-    end(report);
+      onFault: (line: number, message: string) => faults.add(`line ${line}: ${message}`),
+      onWarning: (line: number, message: string) => warnings.add(`line ${line}: warning: ${message}`),
+    };
+    await book.importKeys(lines, whole, by).finally(end);
     if (report.lines === 0) {
       terminal.stderr.write('gatehouse: there was no key to import\n');
       return exitCodes.failed;
     }
     return report.refused > 0 ? exitCodes.failed : exitCodes.ok;
   } catch (error) {
-    end(sofar);
     if (error instanceof BrokenFile) {
       terminal.stderr.write(`gatehouse: ${error.message}\n`);
       return exitCodes.failed;
