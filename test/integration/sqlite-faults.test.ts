@@ -15,7 +15,6 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { Unreadable } from '../../src/stores/ledger.ts';
 import { logBytesUncopied } from '../../src/stores/sqlite/checkpoint.ts';
 import { openConnection } from '../../src/stores/sqlite/connection.ts';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
@@ -95,16 +94,6 @@ test('a backup in the place of a file that is reached by a link is not mixed wit
   renameSync(`${file}.backup`, file);
   const said = await until(() => failureOf(store));
   assert.match(said, /link\.db was replaced, and .*real\.db-wal belongs to the file before it: remove it$/);
-});
-
-test('a file that comes back has its log', async (t) => {
-  const { path, store, addKey, fails } = openScene(t);
-  const digest = await addKey('kept');
-  renameSync(path, `${path}.away`);
-  await until(fails);
-  renameSync(`${path}.away`, path);
-  await until(async () => (await fails()) === undefined);
-  assert.notEqual(await store.keys.findKey(digest), undefined);
 });
 
 for (const { place, content } of [
@@ -313,14 +302,6 @@ test('the log is copied back soon where only the use of keys is written', async 
   const uses = Array.from({ length: 500 }, (_, i) => ({ keyId: `key-${i}`, secretNumber: 1, at: 1 }));
   for (let i = 0; i < 4; i += 1) await store.keys.noteUses(uses);
   await until(() => statSync(path).size > before);
-});
-
-test('a number that cannot be counted is told as one, and other keys are not concerned', async (t) => {
-  const { path, draw } = openScene(t);
-  await draw('damaged');
-  sql(path, 'UPDATE counters SET used = 1 << 60').close();
-  await assert.rejects(draw('damaged'), (error) => error instanceof Unreadable);
-  await draw('sound');
 });
 
 const modes: readonly {
