@@ -45,11 +45,15 @@ export async function serve(file: string, stop: Stop): Promise<number> {
   }
   gateway.metrics.showLostLines(log.lostLines);
   announce(gateway, config, log);
+  gateway.tellKeys();
   settleHeap(gateway.traffic);
   const reloader = new Reloader({
     load: () => load(file),
     present: config,
-    apply: gateway.reload,
+    apply: async (next) => {
+      await gateway.reload(next);
+      gateway.tellKeys();
+    },
     count: gateway.metrics.countReload,
     logger: log.logger,
   });

@@ -6,12 +6,14 @@ import type { Connections } from '../door/connections.ts';
 import { listen, type Listener } from '../door/listener.ts';
 import type { Unread } from '../door/unreadable.ts';
 import { withholdSecrets } from '../keys/key-format.ts';
+import { findKeysInBoth } from '../keys/keys-in-both.ts';
+import { StoreUnavailable } from '../stores/ledger.ts';
+import type { Store } from '../stores/store.ts';
 import { describeCause, type Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { endPatienceMs, within } from '../waiting/patience.ts';
 import { closeEdition, openEdition, type Edition } from './edition.ts';
 import { closeParts, openParts, type Parts } from './open-parts.ts';
-import { tellKeysInBoth } from './tell-keys.ts';
 
 /** A gateway that is up. */
 export interface Gateway {
@@ -24,6 +26,8 @@ export interface Gateway {
    * has been checked.
    */
   reload(config: Config): void;
+  /** Logs which keys are in both the file and the store. A store that is away is not waited for. */
+  tellKeys(): void;
   /** What is being worked on. */
   readonly traffic: Pick<Connections, 'inFlight' | 'whenDone'>;
   readonly metrics: Metrics;
@@ -40,8 +44,6 @@ interface Role {
   /** The process that leads the workers has claimed their port, and answers operators for them. */
   readonly isWorker: boolean;
   readonly listen: Address;
-  /** Whether it reports, for all workers, what is doubtful in the store. */
-  readonly speaksForAll: boolean;
   /** The database that the other workers use. */
   readonly storeIdentity?: string | undefined;
 }
@@ -50,7 +52,7 @@ interface Role {
 export async function startGateway(
   config: Config,
   logger: Logger,
-  role: Role = { ...alone, listen: config.listen },
+  role: Role = { isWorker: false, listen: config.listen },
 ): Promise<Gateway> {
   const parts = await openParts({ config, logger, storeIdentity: role.storeIdentity });
   const running: Running = {
@@ -59,12 +61,8 @@ export async function startGateway(
     readiness: createReadiness(parts.store, () => running.edition.upstreams.values()),
     toldKeys: undefined,
   };
-  const tellKeys = (): void => {
-    if (role.speaksForAll) running.toldKeys = tellKeysInBoth(running.edition.config, parts.store, logger);
-  };
   try {
     const ports = await openPorts(running, role);
-    tellKeys();
     return {
       listen: ports.listener.address,
       admin: ports.admin.address,
@@ -76,7 +74,9 @@ export async function startGateway(
         const before = running.edition;
         running.edition = openEdition(next, parts, before);
         closeEdition(before, running.edition);
-        tellKeys();
+      },
+      tellKeys() {
+        running.toldKeys = tellKeysInBoth(running.edition.config, parts.store, logger);
       },
       drain: (deserted = never) => drain(running, ports, deserted),
     };
@@ -91,11 +91,9 @@ interface Running {
   readonly parts: Parts;
   readonly readiness: Readiness;
   edition: Edition;
-  /** Resolves once the log says which keys are in both the file and the store. The start does not wait for it. */
+  /** Resolves once the log says which keys are in both the file and the store. */
   toldKeys: Promise<void> | undefined;
 }
-
-const alone = { isWorker: false, speaksForAll: true };
 
 interface Ports {
   readonly admin: AdminListener;
@@ -172,6 +170,16 @@ async function drain(running: Running, { admin, listener }: Ports, deserted: Pro
 async function close({ parts, edition, toldKeys }: Running): Promise<void> {
   closeEdition(edition);
   await closeParts(parts, toldKeys);
+}
+
+async function tellKeysInBoth({ keys }: Config, store: Store, logger: Logger): Promise<void> {
+  const keyIds = await findKeysInBoth(keys, store.keys).catch((error: unknown) => {
+    if (error instanceof StoreUnavailable) return [];
+    throw error;
+  });
+  if (keyIds.length === 0) return;
+  const words = 'keys of the file are in the store, too: until they are revoked there, both may work';
+  logger.warn({ keyIds }, words);
 }
 
 /** A request that could not be parsed has no visit and no response to hang a log line on, so it gets its own. */

@@ -55,8 +55,6 @@ export class Crew {
   readonly #questions = new Questions<Member>();
   readonly #starts: Starts;
   #beginning: Beginning | undefined;
-  /** Reports, for all workers, what is doubtful in the store: at its start and after each reload. */
-  #speaker: Member | undefined;
   /** Waits for longer and longer while workers end soon after their start, or before it. */
   readonly #backoff = new Backoff();
   #state: 'starting' | 'running' | 'ending' = 'starting';
@@ -123,8 +121,14 @@ export class Crew {
 
   /** Resolves when it serves by it, or has left: one that hangs is killed. */
   async #reloadOne(member: Member, config: HandedConfig): Promise<void> {
-    const order = ({ id }: Question): void => member.reload(id, config);
+    const order = ({ id }: Question): void => member.send({ kind: 'reload', id, config });
     await this.#questions.ask(member, 'reloaded', order, Infinity);
+  }
+
+  /** Has one of them tell which keys are in both the file and the store. */
+  tellKeys(): void {
+    const teller = [...this.#members].find(({ isReady }) => isReady);
+    teller?.send({ kind: 'tellKeys' });
   }
 
   /**
@@ -171,7 +175,7 @@ export class Crew {
       this.#members.add(member);
       worker.on('error', () => undefined); // a message to a worker that is gone; its exit says the rest
       worker.on('message', (report: Report) => {
-        if (report.kind === 'awake') this.#brief(member);
+        if (report.kind === 'awake' && this.#beginning !== undefined) member.begin(this.#beginning);
         if (report.kind === 'leaving') setTimeout(() => this.#relieve(member), groupMs);
         if (report.kind === 'farewell') metrics.note(member.pid, report.counts);
         if (report.kind === 'answer') this.#hear(member, report);
@@ -187,12 +191,6 @@ export class Crew {
     });
   }
 
-  #brief(member: Member): void {
-    if (this.#beginning === undefined) return;
-    this.#speaker ??= member;
-    member.begin({ beginning: this.#beginning, speaksForAll: this.#speaker === member });
-  }
-
   /** An answer that comes too late for its question still shows that the worker lives. */
   #hear(member: Member, { id, answer }: Extract<Report, { kind: 'answer' }>): void {
     member.heard();
@@ -203,7 +201,6 @@ export class Crew {
   #relieve(member: Member): void {
     if (this.#state !== 'running' || !this.#members.has(member)) return;
     member.isRelieved = true;
-    if (this.#speaker === member) this.#speaker = undefined;
     this.#options.logger.info({ pid: member.pid }, 'a worker was asked to stop, another takes its place');
     void this.#replace();
   }
@@ -219,24 +216,19 @@ export class Crew {
     if (this.#isSteady()) this.#backoff.forget();
     this.#members.delete(member);
     this.#questions.drop(member);
-    if (this.#speaker === member) this.#speaker = undefined;
-    this.#options.metrics.retire(member.pid);
+    const { metrics, logger } = this.#options;
+    metrics.retire(member.pid);
     if (this.#state === 'running') this.#replaceEnded(member, end);
-    else if (this.#state === 'ending') this.#tellUnfinished(member, end);
-  }
-
-  /** What it had in flight is lost, and the units of quotas that it held in advance stay counted. */
-  #tellUnfinished({ pid, isGivenUp }: Member, end: End): void {
-    if (!wasAsked(end) && !isGivenUp)
-      this.#options.logger.error({ pid, ...end }, 'a worker ended before it had finished');
+    // What it had in flight is lost, and the units of quotas that it held in advance stay counted.
+    else if (this.#state === 'ending' && !wasAsked(end) && !member.isGivenUp)
+      logger.error({ pid: member.pid, ...end }, 'a worker ended before it had finished');
   }
 
   #replaceEnded(member: Member, end: End): void {
     const livedMs = member.readyMs;
     const asked = wasAsked(end);
-    const failed = !asked && livedMs < steadyMs;
     if (!asked) this.#options.onDied();
-    const afterMs = member.isRelieved ? undefined : this.#replaceLater(failed);
+    const afterMs = member.isRelieved ? undefined : this.#replaceLater(!asked && livedMs < steadyMs);
     this.#options.logger[asked ? 'info' : 'error'](
       { pid: member.pid, ...end, livedMs: Math.round(livedMs), afterMs },
       member.isRelieved ? 'a worker ended' : 'a worker ended, another takes its place',
@@ -263,28 +255,20 @@ export class Crew {
 
   /** Starts one more in its turn, and resolves with whether it became ready. If not, the next attempt is under way, or all is to end. */
   #add(): Promise<boolean> {
-    return this.#starts.run(() => this.#addNow());
-  }
-
-  async #addNow(): Promise<boolean> {
-    if (this.#state !== 'running') return false;
-    try {
-      await this.#begin();
-      this.#letRelievedGo();
-      return true;
-    } catch (error) {
-      // The end of a process has been logged already, and another is taking its place.
-      if (!(error instanceof CannotStart)) this.#missProcess(error);
-      return false;
-    }
-  }
-
-  #missProcess(error: unknown): void {
-    const afterMs = this.#replaceLater(true);
-    this.#options.logger.error(
-      { cause: describeCause(error), afterMs },
-      'no process can be made for a worker',
-    );
+    return this.#starts.run(async () => {
+      if (this.#state !== 'running') return false;
+      try {
+        await this.#begin();
+        this.#letRelievedGo();
+        return true;
+      } catch (error) {
+        // The end of a process has been logged already, and another is taking its place.
+        if (error instanceof CannotStart) return false;
+        const about = { cause: describeCause(error), afterMs: this.#replaceLater(true) };
+        this.#options.logger.error(about, 'no process can be made for a worker');
+        return false;
+      }
+    });
   }
 }
 

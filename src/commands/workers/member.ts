@@ -1,7 +1,7 @@
 import type { Worker } from 'node:cluster';
 import type { HandedConfig } from '../../config/hand-over.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import type { Begin, Order } from './worker-messages.ts';
+import type { Beginning, Order } from './worker-messages.ts';
 
 /**
  * A silent worker is reported after the first number of rounds and killed after the second, 30 s, longer than any honest pause.
@@ -21,11 +21,13 @@ export class Member {
   readonly #worker: Worker;
   readonly #logger: Logger;
   #readyAt: number | undefined;
-  #beganWith: HandedConfig | undefined;
   /** Rounds since it last answered anything, or began to start. */
   #silentRounds = 0;
-  #isGivenUp = false;
   #drained: Promise<void> | undefined;
+  /** The configuration of its start; undefined until it listens. */
+  beganWith: HandedConfig | undefined;
+  /** We have killed it. The log says why, unless we were asked to. */
+  isGivenUp = false;
   /** Another has been started in its place. */
   isRelieved = false;
 
@@ -44,28 +46,14 @@ export class Member {
     return this.#readyAt === undefined ? 0 : performance.now() - this.#readyAt;
   }
 
-  /** The configuration of its start; undefined until it listens. */
-  get beganWith(): HandedConfig | undefined {
-    return this.#beganWith;
-  }
-
-  /** We have killed it. The log says why, unless we were asked to. */
-  get isGivenUp(): boolean {
-    return this.#isGivenUp;
-  }
-
   /** A worker that is ending may be deaf already, which it tells as an error: its exit will say the rest. */
   send(order: Order): void {
     this.#worker.send(order);
   }
 
-  begin(begin: Begin): void {
-    this.#beganWith = begin.beginning.config;
-    this.send({ kind: 'begin', ...begin });
-  }
-
-  reload(id: number, config: HandedConfig): void {
-    this.send({ kind: 'reload', id, config });
+  begin(beginning: Beginning): void {
+    this.beganWith = beginning.config;
+    this.send({ kind: 'begin', beginning });
   }
 
   markReady(): void {
@@ -103,7 +91,7 @@ export class Member {
 
   async #drain(): Promise<void> {
     const closed = new Promise((resolve) => this.#worker.process.once('close', resolve));
-    if (this.#beganWith === undefined) this.kill();
+    if (this.beganWith === undefined) this.kill();
     else this.send({ kind: 'drain' });
     const timer = setTimeout(() => {
       if (!this.isReady && !this.isGivenUp) this.giveUp(tooSlow);
@@ -118,7 +106,7 @@ export class Member {
   }
 
   kill(): void {
-    this.#isGivenUp = true;
+    this.isGivenUp = true;
     this.#worker.process.kill('SIGKILL');
   }
 

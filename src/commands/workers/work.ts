@@ -1,4 +1,5 @@
 import cluster, { type Worker } from 'node:cluster';
+import { on } from 'node:events';
 import { stoppingReport, type ReadinessReport } from '../../admin/readiness.ts';
 import type { Config } from '../../config/config.ts';
 import { takeOver } from '../../config/hand-over.ts';
@@ -10,7 +11,7 @@ import { explainStart } from '../explain-start.ts';
 import { settleHeap } from '../heap/settle-heap.ts';
 import { watchForFaults } from '../watch-for-faults.ts';
 import { drainPatienceMs } from './drain-patience.ts';
-import type { Begin, Order, Question, Report } from './worker-messages.ts';
+import type { Beginning, Order, Question, Report } from './worker-messages.ts';
 
 /** One of the processes that `workers` asks for. It serves; the process that started it leads it and speaks for it. */
 export async function work(): Promise<number> {
@@ -19,10 +20,9 @@ export async function work(): Promise<number> {
     process.stderr.write('gatehouse: a worker is started by "gatehouse serve", when `workers` asks for it\n');
     return exitCodes.usage;
   }
-  const [asked, stop] = [nextSignal(), nextDrain(worker)];
-  const takeOrders = holdOrders(worker);
-  const { beginning, speaksForAll } = await nextBeginning(worker);
-  const { config: handed, logForm, port, storeIdentity } = beginning;
+  const asked = nextSignal();
+  const orders = ordersTo(worker);
+  const { config: handed, logForm, port, storeIdentity } = await nextBeginning(worker, orders);
   const config = takeOver(handed);
   const log = await createLog(config.log.level, logForm);
   watchForFaults(log);
@@ -31,7 +31,6 @@ export async function work(): Promise<number> {
     gateway = await startGateway(config, log.logger, {
       listen: { host: config.listen.host, port },
       isWorker: true,
-      speaksForAll,
       storeIdentity,
     });
   } catch (error) {
@@ -40,13 +39,14 @@ export async function work(): Promise<number> {
     return code;
   }
   gateway.metrics.showLostLines(log.lostLines);
-  takeOrders(seeToOrders(worker, gateway, log));
+  const { promise: drainAsked, resolve: askToDrain } = Promise.withResolvers<void>();
+  void seeToOrders(orders, { worker, gateway, log, askToDrain });
   const { listen, storeIdentity: opened } = gateway;
   await report(worker, { kind: 'ready', listen, storeIdentity: opened });
   void asked.then(() => report(worker, { kind: 'leaving' }));
   settleHeap(gateway.traffic);
   const deserted = nextDesertion(worker, config);
-  await Promise.race([stop, deserted]);
+  await Promise.race([drainAsked, deserted]);
   // With nobody left to say 503 a delay is of no use, and the next leading process needs the port.
   await gateway.drain(deserted);
   await log.flush();
@@ -54,13 +54,17 @@ export async function work(): Promise<number> {
   return exitCodes.ok;
 }
 
-async function nextBeginning(worker: Worker): Promise<Begin> {
-  return await new Promise((resolve) => {
-    worker.on('message', (order: Order) => {
-      if (order.kind === 'begin') resolve(order);
-    });
-    void report(worker, { kind: 'awake' });
-  });
+/** What the leading process orders, one after another. What comes before it can be seen to waits. */
+async function* ordersTo(worker: Worker): AsyncGenerator<Order> {
+  for await (const [order] of on(worker, 'message')) yield order as Order;
+}
+
+async function nextBeginning(worker: Worker, orders: AsyncGenerator<Order>): Promise<Beginning> {
+  const first = orders.next();
+  void report(worker, { kind: 'awake' });
+  const { value: order } = (await first) as { value: Order };
+  if (order.kind !== 'begin') throw new TypeError(`${order.kind} was ordered before a beginning`);
+  return order.beginning;
 }
 
 /**
@@ -70,14 +74,6 @@ async function nextBeginning(worker: Worker): Promise<Begin> {
 async function nextSignal(): Promise<void> {
   process.on('SIGINT', () => undefined).on('SIGHUP', () => undefined);
   await new Promise<void>((resolve) => process.on('SIGTERM', () => resolve()));
-}
-
-async function nextDrain(worker: Worker): Promise<void> {
-  await new Promise<void>((resolve) => {
-    worker.on('message', (order: Order) => {
-      if (order.kind === 'drain') resolve();
-    });
-  });
 }
 
 /**
@@ -94,18 +90,17 @@ async function nextDesertion(worker: Worker, config: Config): Promise<void> {
   });
 }
 
-/** Holds back what is asked of a worker that is still starting, until it can see to it. */
-function holdOrders(worker: Worker): (see: (order: Order) => void) => void {
-  const early: Order[] = [];
-  let hear = (order: Order): void => void early.push(order);
-  worker.on('message', (order: Order) => hear(order));
-  return (see) => {
-    hear = see;
-    for (const order of early) see(order);
-  };
+interface Serving {
+  readonly worker: Worker;
+  readonly gateway: Gateway;
+  readonly log: Log;
+  readonly askToDrain: () => void;
 }
 
-function seeToOrders(worker: Worker, gateway: Gateway, log: Log): (order: Order) => void {
+async function seeToOrders(
+  orders: AsyncGenerator<Order>,
+  { worker, gateway, log, askToDrain }: Serving,
+): Promise<void> {
   const { metrics, readiness } = gateway;
   const answers = {
     metrics: () => readAll(metrics.registry),
@@ -117,13 +112,15 @@ function seeToOrders(worker: Worker, gateway: Gateway, log: Log): (order: Order)
   async function answer({ id, about }: Question): Promise<void> {
     await report(worker, { kind: 'answer', id, answer: await answers[about]() });
   }
-  return function see(order: Order): void {
+  for await (const order of orders) {
+    if (order.kind === 'drain') askToDrain();
+    if (order.kind === 'tellKeys') gateway.tellKeys();
     if (order.kind === 'ask') void answer(order);
-    if (order.kind !== 'reload') return;
+    if (order.kind !== 'reload') continue;
     // The leading process has checked it. If it fails here, this process ends, and the next begins with it.
     gateway.reload(takeOver(order.config));
     void answer({ id: order.id, about: 'reloaded' });
-  };
+  }
 }
 
 /** The leading process leaves out a worker that stops: the gateway may go on. */

@@ -17,16 +17,12 @@ export interface Beginning {
 
 /** What the leading process says to a worker. */
 export type Order =
-  | ({ readonly kind: 'begin' } & Begin)
+  | { readonly kind: 'begin'; readonly beginning: Beginning }
   | { readonly kind: 'drain' }
   | { readonly kind: 'reload'; readonly id: number; readonly config: HandedConfig }
+  /** One of all workers tells which keys are in both the file and the store. */
+  | { readonly kind: 'tellKeys' }
   | ({ readonly kind: 'ask' } & Question);
-
-export interface Begin {
-  readonly beginning: Beginning;
-  /** Whether it reports, for all workers, what is doubtful in the store. */
-  readonly speaksForAll: boolean;
-}
 
 /** What is asked, and the number that its answer is known by. */
 export interface Question {

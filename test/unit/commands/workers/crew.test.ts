@@ -307,8 +307,6 @@ test('workers that are asked to leave serve until others have come in their plac
   t.mock.timers.tick(200);
   await new Promise(setImmediate);
   const [third, fourth] = workers.slice(2) as [StandIn, StandIn];
-  const speaks = third.orders.some((order) => order.kind === 'begin' && order.speaksForAll);
-  assert.ok(speaks, 'the first spoke for all');
   fourth.ready();
   third.end(70);
   t.mock.timers.runAll();
@@ -543,37 +541,17 @@ test('a worker for which no process can be made keeps the others from nothing', 
   assert.equal(workers.length, 2);
 });
 
-test('one worker speaks for all, and when it has ended the next that begins does', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { crew, workers } = makeCrew(3, (worker) => worker.ready());
-  await crew.start(beginning);
-  const replace = async (worker: StandIn | undefined): Promise<void> => {
-    worker?.end(70);
-    t.mock.timers.runAll();
-    await new Promise(setImmediate);
-  };
-  assert.deepEqual(speakers(workers), [true, false, false]);
-  await replace(workers[1]);
-  assert.deepEqual(speakers(workers).slice(3), [false]);
-  await replace(workers[0]);
-  await replace(workers[2]);
-  assert.deepEqual(speakers(workers).slice(4), [true, false]);
-});
-
-test('who takes the place of a worker that did not speak for all does not either', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { crew, workers } = makeCrew(2, (worker) => worker.ready());
-  await crew.start(beginning);
-  workers[1]?.emit('message', { kind: 'leaving' });
-  t.mock.timers.tick(200);
+test('one worker that is ready tells for all which keys are in both the file and the store', async () => {
+  const { crew, workers } = makeCrew(3, (worker) => worker.process.pid !== 2 && worker.ready());
+  const started = crew.start(beginning);
   await new Promise(setImmediate);
-  assert.deepEqual(speakers(workers), [true, false, false]);
+  crew.tellKeys();
+  workers[0]?.end(70);
+  crew.tellKeys();
+  assert.deepEqual(workers.map(kinds), [['begin', 'tellKeys'], [], ['begin', 'tellKeys']]);
+  workers[1]?.ready();
+  await started;
 });
-
-const speakers = (workers: readonly StandIn[]): boolean[] =>
-  workers.flatMap(({ orders }) =>
-    orders.flatMap((order) => (order.kind === 'begin' ? order.speaksForAll : [])),
-  );
 
 /** What each has been told to serve by since it last answered. */
 const served = (workers: readonly StandIn[]): unknown[] =>
