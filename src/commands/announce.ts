@@ -1,8 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { printAddress } from '../config/addresses.ts';
 import type { Address, Config } from '../config/config.ts';
 import type { Log } from '../telemetry/log.ts';
-import { findFileShortage } from './file-shortage.ts';
 
 /** Says once that the gateway is up, where, and by which file, with warnings about its configuration and the system under it. */
 export function announce(up: { listen: Address; admin: Address }, config: Config, { logger }: Log): void {
@@ -16,3 +16,28 @@ export function announce(up: { listen: Address; admin: Address }, config: Config
 
 const tooFewFiles =
   'connections may need more files than a process may have open: raise that (ulimit -n, LimitNOFILE, docker run --ulimit nofile), or lower limits.connections';
+
+/** Files other than connections of callers and to upstreams: listening sockets, the store, the log, uploads on disk. */
+const othersMax = 200;
+
+/**
+ * How many files a process may open, and how many its connections may need, if that is more: under load it would turn callers away.
+ * Node has already raised the limit as far as it may. Where it cannot be read, as outside Linux, no shortage is found.
+ */
+export function findFileShortage(
+  { limits, upstreams }: Pick<Config, 'limits' | 'upstreams'>,
+  systemLimits = readSystemLimits(),
+): { filesMax: number; needed: number } | undefined {
+  const filesMax = Number(/^Max open files +(\d+)/m.exec(systemLimits)?.[1] ?? Infinity);
+  const towards = [...upstreams.values()].map(({ targets, connections }) => targets.length * connections);
+  const needed = towards.reduce((sum, count) => sum + count, limits.connections + othersMax);
+  return filesMax < needed ? { filesMax, needed } : undefined;
+}
+
+function readSystemLimits(): string {
+  try {
+    return readFileSync('/proc/self/limits', 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -73,57 +73,43 @@ function actor(): string {
   }
 }
 
-/** Opens a store and waits until it answers. Who has to wait for long, then or later, is told once. */
+/** Opens a store and waits until it answers. Who has to wait for long, then or later, is told so once, and why if that is known by then. */
 async function openReached(
   address: Config['store'],
   create: boolean,
   { stderr }: Pick<Terminal, 'stderr'>,
 ): Promise<Store> {
-  const wait = new Wait(printStore(address), stderr);
-  const store = await wait.during(async () => {
-    const until = performance.now() + deadlineMs;
-    const opened = await openStore(address, {
-      deadlineMs,
-      create,
-      onCreate: (path) => void stderr.write(`gatehouse: a new store was made at ${path}\n`),
-    });
-    await reach(opened, until, (message) => (wait.why = `: ${message}`));
-    return opened;
-  });
-  wait.why = '';
-  return wrapStore(
-    store,
-    (_operation, call) =>
-      (...args) =>
-        wait.during(() => call(...args)),
-  );
-}
-
-/** Tells that a store takes long, and why, as far as that is known by then. */
-class Wait {
-  readonly #where: string;
-  readonly #stderr: NodeJS.WritableStream;
-  #isTold = false;
-  why = '';
-
-  constructor(where: string, stderr: NodeJS.WritableStream) {
-    this.#where = where;
-    this.#stderr = stderr;
+  let why = '';
+  let isTold = false;
+  function tell(): void {
+    if (!isTold) stderr.write(`gatehouse: waiting for the store (${printStore(address)})${why}\n`);
+    isTold = true;
   }
-
-  async during<T>(work: () => Promise<T>): Promise<T> {
-    const notice = setTimeout(() => this.#tell(), sayNothingForMs);
+  async function telling<T>(work: () => Promise<T>): Promise<T> {
+    const notice = setTimeout(tell, sayNothingForMs);
     try {
       return await work();
     } finally {
       clearTimeout(notice);
     }
   }
-
-  #tell(): void {
-    if (!this.#isTold) this.#stderr.write(`gatehouse: waiting for the store (${this.#where})${this.why}\n`);
-    this.#isTold = true;
-  }
+  const store = await telling(async () => {
+    const until = performance.now() + deadlineMs;
+    const opened = await openStore(address, {
+      deadlineMs,
+      create,
+      onCreate: (path) => void stderr.write(`gatehouse: a new store was made at ${path}\n`),
+    });
+    await reach(opened, until, (message) => (why = `: ${message}`));
+    return opened;
+  });
+  why = '';
+  return wrapStore(
+    store,
+    (_operation, call) =>
+      (...args) =>
+        telling(() => call(...args)),
+  );
 }
 
 /** Nothing has been asked of the store yet, so asking again repeats nothing. One that cannot be reached is closed. */

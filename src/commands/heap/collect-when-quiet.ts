@@ -1,5 +1,8 @@
-import { getHeapSpaceStatistics, type HeapSpaceInfo } from 'node:v8';
-import type { Collect } from './find-collector.ts';
+import { getHeapSpaceStatistics, setFlagsFromString, type HeapSpaceInfo } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+/** Collects what is no longer used: of the young generation only, or all that can be spared. */
+export type Collect = (how: { readonly type: 'minor' | 'major'; readonly flavor?: 'last-resort' }) => void;
 
 /** What is being worked on, as far as the heap is concerned. */
 export interface Traffic {
@@ -56,4 +59,12 @@ const place = getHeapSpaceStatistics().findIndex((space) => space.space_name ===
 
 function youngGeneration(): HeapSpaceInfo {
   return getHeapSpaceStatistics()[place] as HeapSpaceInfo;
+}
+
+/** V8's own collector, which Node shows only to who starts it with a flag. Where it cannot be had, nothing is collected. */
+export function findCollector(): Collect {
+  setFlagsFromString('--expose-gc');
+  const found: unknown = runInNewContext('gc');
+  setFlagsFromString('--no-expose-gc');
+  return typeof found === 'function' ? (how) => void found(how) : () => undefined;
 }

@@ -14,13 +14,12 @@ import { createMergedMetrics, type MergedMetrics } from '../../telemetry/merged-
 import { createMetrics, type Metrics } from '../../telemetry/metrics.ts';
 import { createStoreReporter } from '../../telemetry/report-store.ts';
 import { watchStore } from '../../telemetry/watch-store.ts';
-import { endPatienceMs, within } from '../../waiting/patience.ts';
+import { drainPatienceMs, endPatienceMs, within } from '../../waiting/patience.ts';
 import { endedBy } from '../exit-codes.ts';
 import type { ReloaderOptions } from '../reload.ts';
 import type { Stop } from '../stop-signals.ts';
 import { wholeLines } from '../whole-lines.ts';
 import { Crew } from './crew.ts';
-import { drainPatienceMs } from './drain-patience.ts';
 import type { Beginning } from './worker-messages.ts';
 
 /** How long a round lasts. A worker that is killed takes with it what it has counted since it was last asked. */
@@ -72,7 +71,7 @@ export async function startWorkers(
         readiness.drain();
         const changes = within(endPatienceMs, admin.drain());
         claim.release();
-        await crew.drain(drainPatienceMs(config));
+        await crew.drain(drainPatienceMs(config.drain));
         await changes;
         await admin.close();
       },
@@ -95,7 +94,7 @@ function createCrew(
     logger: log.logger,
     fork: () => relayed(cluster.fork(), log),
     stopAsked: stop.asked,
-    stopPatienceMs: drainPatienceMs(config),
+    stopPatienceMs: drainPatienceMs(config.drain),
     metrics,
     onDied: own.countWorkerEnd,
   });

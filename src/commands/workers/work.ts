@@ -6,11 +6,11 @@ import { takeOver } from '../../config/hand-over.ts';
 import { startGateway, type Gateway } from '../../gateway/gateway.ts';
 import { createLog, type Log } from '../../telemetry/log.ts';
 import { readAll, readCounts } from '../../telemetry/merged-metrics.ts';
+import { drainPatienceMs } from '../../waiting/patience.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { explainStart } from '../explain-start.ts';
 import { settleHeap } from '../heap/settle-heap.ts';
 import { watchForFaults } from '../watch-for-faults.ts';
-import { drainPatienceMs } from './drain-patience.ts';
 import type { Beginning, Order, Question, Report } from './worker-messages.ts';
 
 /** One of the processes that `workers` asks for. It serves; the process that started it leads it and speaks for it. */
@@ -84,7 +84,7 @@ async function nextDesertion(worker: Worker, config: Config): Promise<void> {
   await new Promise<void>((resolve) => {
     worker.once('disconnect', () => {
       worker.exitedAfterDisconnect = true;
-      setTimeout(() => process.exit(exitCodes.internal), drainPatienceMs(config)).unref();
+      setTimeout(() => process.exit(exitCodes.internal), drainPatienceMs(config.drain)).unref();
       resolve();
     });
   });

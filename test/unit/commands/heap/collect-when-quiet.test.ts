@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { getHeapSpaceStatistics } from 'node:v8';
-import { collectWhenQuiet } from '../../../../src/commands/heap/collect-when-quiet.ts';
-import { findCollector } from '../../../../src/commands/heap/find-collector.ts';
+import { collectWhenQuiet, findCollector } from '../../../../src/commands/heap/collect-when-quiet.ts';
 
 /** A gateway that works on nothing unless it is told otherwise, with the collections that were asked for. */
 function quietGateway(t: TestContext) {

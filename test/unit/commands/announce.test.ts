@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findFileShortage } from '../../../src/commands/file-shortage.ts';
+import { findFileShortage } from '../../../src/commands/announce.ts';
 import type { Config } from '../../../src/config/config.ts';
 
 const config = {
