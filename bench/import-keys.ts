@@ -2,7 +2,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { CannotRun } from './cannot-run.ts';
 import { secretOf } from './gateway-yaml.ts';
-import { root } from './machine.ts';
+import { main } from './machine.ts';
 import { runToEnd } from './processes.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -19,7 +19,7 @@ export async function importKeys(config: string, { folder, keys }: Surroundings)
     writeSync(out, `${batch.join('\n')}\n`);
   }
   closeSync(out);
-  const args = [join(root, 'src/main.ts'), 'keys', 'import', file, '--config', config, '--quiet'];
+  const args = [main, 'keys', 'import', file, '--config', config, '--quiet'];
   const { status, stderr } = await runToEnd(process.execPath, args, { cwd: folder });
   if (status !== 0)
     throw new CannotRun(`the keys could not be imported (${stderr.trim().split('\n')[0] ?? ''})`);

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { request as send, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { CannotRun } from './cannot-run.ts';
 import { spawnHere } from './processes.ts';
@@ -74,27 +73,19 @@ const answerPatienceMs = 10_000;
 
 /** The status, or why there is none. */
 async function answerTo({ method, path, headers, body }: Request, port: number): Promise<string> {
-  const bytes = Buffer.from(body?.() ?? '', 'latin1');
-  const length = bytes.length === 0 ? {} : { 'Content-Length': bytes.length };
-  const sent = send({
-    port,
-    host: '127.0.0.1',
-    method,
-    path,
-    headers: { ...headers, ...length },
-    agent: false,
-    signal: AbortSignal.timeout(answerPatienceMs),
-  });
-  // An answer may come before all of a body is sent, and then what is left of it fails.
-  sent.on('error', () => undefined);
-  sent.end(bytes);
   try {
-    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
-    answer.resume();
-    await once(answer, 'close');
-    return String(answer.statusCode);
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+      method,
+      headers: { ...headers, Connection: 'close' },
+      body: body === undefined ? null : Buffer.from(body(), 'latin1'),
+      redirect: 'manual',
+      signal: AbortSignal.timeout(answerPatienceMs),
+    });
+    await answer.arrayBuffer();
+    return String(answer.status);
   } catch (error) {
-    return `by nothing (${error instanceof Error ? error.message : String(error)})`;
+    const { cause = error } = error as Error;
+    return `by nothing (${cause instanceof Error ? cause.message : String(cause)})`;
   }
 }
 

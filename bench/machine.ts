@@ -9,6 +9,9 @@ import { CannotRun } from './cannot-run.ts';
 export const root = fileURLToPath(new URL('..', import.meta.url));
 export const here = fileURLToPath(new URL('.', import.meta.url));
 
+/** What starts the gateway of this checkout. */
+export const main = join(root, 'src/main.ts');
+
 /** What runs where: the measured subject has a core of its own. */
 export const cores = chooseCores(allowedCores());
 

@@ -2,16 +2,15 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { launch } from '../src/commands/relaunch.ts';
-import { needAlone } from './alone.ts';
+import { beginRun } from './begin-run.ts';
 import { CannotRun, orUnavailable } from './cannot-run.ts';
 import { choiceOf, countOf, orUsage, showHelp } from './flags.ts';
 import { checkAnswers, runLoad } from './load.ts';
 import { cores, findProgram, here, root } from './machine.ts';
 import { warmSeconds } from './measure.ts';
 import { readProfile, sharesBy, type Share } from './read-profile.ts';
-import { makeRunFolder } from './run-folder.ts';
 import { keysOf, scenarios } from './scenarios.ts';
-import { needGateway, startGateway } from './subjects.ts';
+import { startGateway } from './subjects.ts';
 import { closeSurroundings, openSurroundings } from './surroundings.ts';
 
 /** At full load and in one process. */
@@ -58,9 +57,7 @@ function readFlags() {
 }
 
 async function profile(): Promise<number> {
-  needGateway();
-  await needAlone(cores.subject);
-  const folder = makeRunFolder();
+  const folder = await beginRun();
   const { scenario, store, quotas, seconds } = flags;
   const { load } = scenario;
   const around = await openSurroundings(folder, keysOf(scenario));

@@ -1,19 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { needAlone } from './alone.ts';
 import { findLine, gatehouse } from './bar.ts';
+import { beginRun } from './begin-run.ts';
 import { orUnavailable } from './cannot-run.ts';
 import { drawChart } from './chart.ts';
 import { countOf, orUsage, showHelp } from './flags.ts';
 import { installPeers } from './install-peers.ts';
 import type { Line } from './line.ts';
-import { cores, here } from './machine.ts';
+import { here } from './machine.ts';
 import { measure, secondsOf, warmSeconds, type LeftOut, type Pace } from './measure.ts';
 import { printBar, printLeftOut, printPage, printScenario } from './report.ts';
-import { makeRunFolder } from './run-folder.ts';
 import { scenarios, type Scenario } from './scenarios.ts';
-import { needGateway, subjects } from './subjects.ts';
+import { subjects } from './subjects.ts';
 
 const help = `npm run bench -- [--quick] [--only name]… [--subject name]… [--rounds n] [--seconds n]
 
@@ -77,10 +76,8 @@ async function bench(): Promise<number> {
     process.stderr.write('Nothing to measure: none of these scenarios has such a subject.\n');
     return 64;
   }
-  needGateway();
-  await needAlone(cores.subject);
+  const folder = await beginRun();
   await installPeers();
-  const folder = makeRunFolder();
   const lines: Line[] = [];
   const leftOut: LeftOut[] = [];
   for (const [at, scenario] of chosen.entries()) {

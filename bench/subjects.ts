@@ -5,7 +5,7 @@ import { freePort } from '../test/helpers/free-port.ts';
 import { CannotRun } from './cannot-run.ts';
 import { gatewayYaml, type Variant } from './gateway-yaml.ts';
 import { importKeys } from './import-keys.ts';
-import { adviceFor, cores, findLua, here, need, root, whyNotHere } from './machine.ts';
+import { adviceFor, cores, findLua, here, main, need } from './machine.ts';
 import { nginxLua, nginxProxy } from './nginx.ts';
 import { start, type Started } from './processes.ts';
 import { startNginx, startPeer, type Surroundings } from './surroundings.ts';
@@ -22,7 +22,6 @@ export interface Subject {
   readonly start: (around: Surroundings) => Promise<Started>;
 }
 
-const main = join(root, 'src/main.ts');
 const base: Variant = { store: 'redis', quotas: 'leased', keysIn: 'file', uploads: false, workers: 1 };
 
 /** Everything that can be measured. */
@@ -114,15 +113,6 @@ export async function startGateway(
     log: `${file}.log`,
     cwd: around.folder,
   });
-}
-
-/** Throws where nothing can be measured, or the gateway of this checkout does not run at all. */
-export function needGateway(): void {
-  const whyNot = whyNotHere();
-  if (whyNot !== undefined) throw new CannotRun(whyNot);
-  const { status, stderr } = spawnSync(process.execPath, [main, '--version'], { encoding: 'utf8' });
-  if (status !== 0)
-    throw new CannotRun(`The gateway does not start here; after \`npm ci\` it should.\n${stderr}`);
 }
 
 /** A checkout that does not know an option yet leaves out the lines that need it. */

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { needAlone } from '../../../bench/alone.ts';
+import { needAlone, needSpace } from '../../../bench/begin-run.ts';
 import { CannotRun } from '../../../bench/cannot-run.ts';
 
-const alone = new URL('../../../bench/alone.ts', import.meta.url).href;
+const alone = new URL('../../../bench/begin-run.ts', import.meta.url).href;
 
 test('while one bench measures on a core no other does, and one that was killed is in nobody’s way', async (t) => {
   const core = `of test ${process.pid}`;
@@ -17,4 +17,8 @@ test('while one bench measures on a core no other does, and one that was killed 
   first.kill('SIGKILL');
   await once(first, 'exit');
   await needAlone(core);
+});
+
+test('nothing is measured where the logs would fill the disk', () => {
+  assert.throws(() => needSpace({ bavail: 1000, bsize: 4096 }), CannotRun);
 });
