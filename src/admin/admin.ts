@@ -14,8 +14,8 @@ import { createConsole } from './console/console.ts';
 import { createDocument } from './document.ts';
 import { createGuard } from './guard.ts';
 import { AdminProblem, onlyRead, problemOf } from './problem.ts';
+import { readTarget } from './read-request.ts';
 import type { Readiness } from './readiness.ts';
-import { excludesStore } from './readyz.ts';
 import { sendAnswer, sendText } from './send-answer.ts';
 
 export interface AdminParts extends ApiParts {
@@ -126,6 +126,17 @@ function createHandler({ configInForce, readiness, metrics, logger }: AdminParts
       sendAnswer(req, res, new AdminProblem('malformed', 'The target is malformed'));
     });
   };
+}
+
+/**
+ * Whether `/readyz` is to leave out the store, as that of kube-apiserver leaves out what `exclude` names. What is misspelt is
+ * refused: it would show in the outage that it was meant for.
+ */
+export function excludesStore(target: string): boolean {
+  const parameters = [...new URLSearchParams(readTarget(target).query)];
+  if (parameters.every(([name, value]) => name === 'exclude' && value === 'store'))
+    return parameters.length > 0;
+  throw new AdminProblem('malformed', 'The only parameter of /readyz is exclude=store');
 }
 
 /** All who ask in one turn share what it comes to: a page of many series takes the process for itself while it is printed. */

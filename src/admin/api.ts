@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { AdminToken, Config } from '../config/config.ts';
 import { withNothingChanged } from '../stores/ledger.ts';
 import { describeCause, type Logger } from '../telemetry/log.ts';
-import { openDesk, type Desk, type DeskStore } from './desk.ts';
+import { openDesk, type DeskStore } from './desk.ts';
 import { isBodyRequired, type Call, type Operation } from './operation.ts';
 import { allowedOf, findOperations } from './operations.ts';
 import { AdminProblem, problemOf } from './problem.ts';
@@ -36,16 +36,14 @@ export interface ApiParts {
 
 /** The admin API on a store. */
 export class Api {
-  readonly #logger: Logger;
-  readonly #findDesk: (() => Desk) | undefined;
+  readonly #parts: ApiParts;
   readonly #stopping = new Stopping();
   readonly #underWay = new Set<Promise<void>>();
   /** The last request of each connection. */
   readonly #lastOn = new WeakMap<Socket, Promise<void>>();
 
-  constructor({ configInForce, store, logger }: ApiParts) {
-    this.#logger = logger;
-    this.#findDesk = store && createDeskFinder(configInForce, store);
+  constructor(parts: ApiParts) {
+    this.#parts = parts;
   }
 
   /** Answers a request that has shown this token; undefined where the gateway has none. */
@@ -72,14 +70,14 @@ export class Api {
       if (hasLeft(req, error)) return;
       const problem = problemOf(error);
       if (problem.code === 'internal')
-        this.#logger.error({ cause: describeCause(error) }, 'a fault in the admin API');
+        this.#parts.logger.error({ cause: describeCause(error) }, 'a fault in the admin API');
       sendAnswer(req, res, problem);
     }
   }
 
   async #perform(req: IncomingMessage, res: ServerResponse, token: AdminToken | undefined): Promise<Answer> {
-    const desk = this.#findDesk?.();
-    if (token === undefined || desk === undefined) throw apiOff();
+    const { configInForce, store } = this.#parts;
+    if (token === undefined || store === undefined) throw apiOff();
     const { path, query } = readTarget(req.url ?? '');
     const { id, found } = findOperations(path);
     const allowed = { Allow: allowedOf(found) };
@@ -89,6 +87,7 @@ export class Api {
       throw new AdminProblem('method_not_allowed', 'Method not allowed', { headers: allowed });
     }
     const asked = { operation, id, query, actor: token.name };
+    const desk = openDesk(configInForce(), store);
     const work = async (): Promise<Answer> => {
       if (operation.role === 'write' && token.role !== 'write') {
         throw new AdminProblem('read_only', 'This token may read and not write');
@@ -107,7 +106,10 @@ export class Api {
     work: () => Promise<Answer>,
   ): Promise<Answer> {
     const logChange = (status: number, keyId: string | undefined): void =>
-      this.#logger.info({ actor, operation: operation.id, keyId, status }, 'an operator asked for a change');
+      this.#parts.logger.info(
+        { actor, operation: operation.id, keyId, status },
+        'an operator asked for a change',
+      );
     try {
       const result = await work();
       logChange(result.status, id === '' ? result.headers?.['Location']?.split('/').at(-1) : id);
@@ -131,16 +133,6 @@ async function performRead(work: () => Promise<Answer>): Promise<Answer> {
 /** Whether the path belongs to the API, known or not. */
 export function isApiPath(target: string): boolean {
   return /^\/v1(?:[/?]|$)/.test(target);
-}
-
-/** Opens a new desk when a new configuration has come into force. */
-function createDeskFinder(configInForce: () => Config, store: DeskStore): () => Desk {
-  let desk = openDesk(configInForce(), store);
-  return () => {
-    const config = configInForce();
-    if (desk.config !== config) desk = openDesk(config, store);
-    return desk;
-  };
 }
 
 /** Also of a client whose body was all there, and was still being read when it left. */

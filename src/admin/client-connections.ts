@@ -1,13 +1,24 @@
-import type { RequestListener, Server } from 'node:http';
+import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { codeOf } from '../content/error-code.ts';
+import { bareAnswer } from '../wire/bare-answer.ts';
+import { endReadably } from '../wire/linger.ts';
 import { parseWhileOpen } from '../wire/parse-while-open.ts';
-import { answerUnreadable, type Conversation } from './answer-unreadable.ts';
+import { AdminProblem } from './problem.ts';
+import { commonHeaders } from './send-answer.ts';
 
 /** Callers need the open files too. */
 const connectionsMax = 64;
 
 /** An operator's program waits for each answer; this is far more than any asks for ahead. */
 const unansweredMax = 16;
+
+/** What was asked on a connection so far, by the answers to it. */
+export interface Conversation {
+  readonly unanswered: Set<ServerResponse>;
+  /** The one to the latest request, also once it is sent: of the request more may be still to come. */
+  latest: ServerResponse | undefined;
+}
 
 /**
  * Leads the requests of a server to the listener, and bounds what clients may take before they have shown a token: Node bounds
@@ -63,4 +74,25 @@ export function leadRequests(server: Server, listener: RequestListener): void {
   server.on('checkContinue', answer);
   // Node would refuse any other expectation in its own way, before a token was checked. It may be ignored (RFC 9110, §10.1.1).
   server.on('checkExpectation', answer);
+}
+
+const sentences: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: 'The headers of the request are too large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'The request took too long to arrive',
+};
+
+/** Answers what Node's parser cannot read like all else that is refused: by itself it would send no body. */
+export function answerUnreadable(error: Error, socket: Socket, { unanswered, latest }: Conversation): void {
+  const code = codeOf(error) ?? '';
+  // On a connection that was only opened an answer could be taken for that to the first request.
+  const isAsked = socket.bytesRead > 0;
+  // An earlier answer is still to come, or that to this very request has begun: this one would be taken for another.
+  const isNext =
+    latest?.req.complete === false ? unanswered.size === 1 && !latest.headersSent : unanswered.size === 0;
+  if (!isAsked || !isNext || !socket.writable || code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const { status, body } = new AdminProblem('malformed', sentences[code] ?? 'The request cannot be read');
+  endReadably(socket, bareAnswer(status, commonHeaders, JSON.stringify(body)));
 }

@@ -6,7 +6,6 @@ import { operations } from './operations.ts';
 import { problemStatuses, type ProblemCode } from './problem.ts';
 import { importTypes } from './read-request.ts';
 import type { Fields } from './read-values.ts';
-import { readyzPath } from './readyz.ts';
 import { ref, schemas } from './schemas.ts';
 
 /** Version of the API. Additions raise the second number, breaking changes the first. */
@@ -91,6 +90,34 @@ export function createDocument(): Readonly<Record<string, unknown>> {
       headers,
     },
   };
+}
+
+/** A probe, which is none of the operations. */
+const readyzPath = {
+  get: {
+    operationId: 'checkReadiness',
+    tags: ['Health'],
+    summary: 'Say whether the gateway should be sent traffic, and why not',
+    description: 'It takes no token, as those who probe have none.',
+    security: [],
+    parameters: [
+      {
+        name: 'exclude',
+        in: 'query',
+        description: 'What does not count, though `reasons` still tells of it.',
+        schema: { type: 'string', enum: ['store'] },
+      },
+    ],
+    responses: {
+      200: readinessResponse('It should.'),
+      400: { $ref: '#/components/responses/Malformed' },
+      503: readinessResponse('It should not.'),
+    },
+  },
+};
+
+function readinessResponse(description: string) {
+  return { description, content: { 'application/json': { schema: ref('Readiness') } } };
 }
 
 function pathItem({ path }: Operation): Record<string, unknown> {

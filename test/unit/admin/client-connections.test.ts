@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import { test } from 'node:test';
-import { leadRequests } from '../../../src/admin/client-connections.ts';
+import { answerUnreadable, leadRequests } from '../../../src/admin/client-connections.ts';
 import { countRequests } from '../../helpers/count-requests.ts';
 import { until } from '../../helpers/poll.ts';
 import { openRaw } from '../../helpers/raw-socket.ts';
@@ -18,3 +19,59 @@ test('of a thousand requests in one go nothing is made once their connection is 
   await until(() => raw.closed);
   assert.equal(made(), 17);
 });
+
+const underWay = { complete: false, headersSent: false, isSent: false };
+const unreadable = 'The request cannot be read';
+const late = 'ERR_HTTP_REQUEST_TIMEOUT';
+
+for (const {
+  what,
+  code = 'HPE_INVALID_METHOD',
+  bytesRead = 1,
+  earlier,
+  isBehind = false,
+  isEnded = false,
+  says,
+} of [
+  { what: 'a first request', says: unreadable },
+  { what: 'a request that is late', code: late, says: 'The request took too long to arrive' },
+  { what: 'the body of a request', earlier: underWay, says: unreadable },
+  {
+    what: 'what follows a request that was answered',
+    earlier: { complete: true, headersSent: true, isSent: true },
+    says: unreadable,
+  },
+  { what: 'what follows a request that waits for its answer', earlier: { ...underWay, complete: true } },
+  { what: 'the body of a request behind one that waits for its answer', earlier: underWay, isBehind: true },
+  { what: 'what comes when nothing more can be said', isEnded: true },
+  { what: 'a body whose answer has begun', earlier: { ...underWay, headersSent: true } },
+  { what: 'a body whose answer is sent', earlier: { ...underWay, headersSent: true, isSent: true } },
+  { what: 'a connection on which nothing was asked', code: late, bytesRead: 0 },
+  { what: 'a connection that the client has cut', code: 'ECONNRESET' },
+]) {
+  test(`${what}, if it cannot be read, is ${says === undefined ? 'cut off without an answer' : 'refused'}`, () => {
+    const written: Buffer[] = [];
+    const socket = new Duplex({
+      read: () => undefined,
+      write(chunk: Buffer, _, done) {
+        written.push(chunk);
+        done();
+      },
+    });
+    const latest =
+      earlier && ({ req: earlier, headersSent: earlier.headersSent } as unknown as ServerResponse);
+    const unanswered = latest === undefined || earlier?.isSent === true ? [] : [latest];
+    if (isBehind) unanswered.unshift({} as ServerResponse);
+    if (isEnded) socket.end();
+    answerUnreadable(
+      Object.assign(new Error('x'), { code }),
+      Object.assign(socket, { bytesRead }) as unknown as Socket,
+      { latest, unanswered: new Set(unanswered) },
+    );
+    const isCut = socket.destroyed;
+    socket.destroy();
+    const body = Buffer.concat(written).toString().split('\r\n\r\n')[1];
+    const error = body === undefined ? undefined : (JSON.parse(body) as { error: string }).error;
+    assert.deepEqual([error, isCut], [says, says === undefined]);
+  });
+}
