@@ -1,5 +1,3 @@
-// @ts-check
-
 /**
  * What the admin API says when it refuses something, in its own words.
  *

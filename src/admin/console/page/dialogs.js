@@ -1,4 +1,3 @@
-// @ts-check
 import { Problem } from './api.js';
 import { button, element, explained, onSubmit } from './elements.js';
 
@@ -63,8 +62,7 @@ export function askInDialog({ title, content, action, danger = false, act }) {
 export function showSecret(keyId, secret, ...note) {
   const { promise, resolve } = Promise.withResolvers();
   const code = element('code', { className: 'secret', tabIndex: 0 }, secret);
-  const said = element('p');
-  said.setAttribute('role', 'status');
+  const said = element('p', { role: 'status' });
   const dialog = openDialog(
     element('h2', {}, `The secret of ${keyId}`),
     element(

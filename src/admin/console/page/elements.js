@@ -1,5 +1,3 @@
-// @ts-check
-
 /**
  * Makes an element. Strings become text nodes, so nothing that the API returns can be markup.
  *
@@ -106,9 +104,7 @@ export function table(caption, heads, rows) {
  */
 export function explained(error) {
   const words = error instanceof Error ? error.message : String(error);
-  const made = element('p', { className: 'problem' }, words);
-  made.setAttribute('role', 'alert');
-  return made;
+  return element('p', { className: 'problem', role: 'alert' }, words);
 }
 
 /**
@@ -119,4 +115,9 @@ function cellOf(content, head = '') {
   const cell = element('td', {}, content);
   cell.dataset['head'] = head;
   return cell;
+}
+
+/** Shows anew what the address asks for. */
+export function reload() {
+  window.dispatchEvent(new Event('hashchange'));
 }

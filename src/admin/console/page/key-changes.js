@@ -1,4 +1,3 @@
-// @ts-check
 import { ask, newMark } from './api.js';
 import { askInDialog, showSecret } from './dialogs.js';
 import { element, labelled, moment } from './elements.js';

@@ -1,6 +1,5 @@
-// @ts-check
 import { ask } from './api.js';
-import { button, element, explained, moment, table } from './elements.js';
+import { button, element, explained, moment, reload, table } from './elements.js';
 import { editKey, pathOf, resetUsage, revokeKey, rotateKey, switchKey } from './key-changes.js';
 import { writeLabels, writeQuota } from './key-form.js';
 import { stateOf } from './key-list.js';
@@ -15,11 +14,10 @@ import { stateOf } from './key-list.js';
  * All that is known about a key, and what can be done with it.
  *
  * @param {string} id
- * @param {() => unknown} reload
  */
-export async function keyDetails(id, reload) {
+export async function keyDetails(id) {
   // A key of the configuration file has usage and nothing else to show, so the two are requested separately.
-  const [read, used] = await Promise.allSettled([readKey(id), usageSection(id, reload)]);
+  const [read, used] = await Promise.allSettled([readKey(id), usageSection(id)]);
   const seen = read.status === 'fulfilled' ? read.value : undefined;
   return element(
     'section',
@@ -29,7 +27,7 @@ export async function keyDetails(id, reload) {
     element(
       'div',
       { className: 'buttons' },
-      ...(seen === undefined ? [] : changesOf(seen, reload)),
+      ...(seen === undefined ? [] : changesOf(seen)),
       button('Refresh', reload),
     ),
     ...problemsOf(read, used),
@@ -60,16 +58,13 @@ async function readKey(id) {
   return { key: body, etag };
 }
 
-/**
- * @param {Seen} seen
- * @param {() => unknown} reload
- */
-function changesOf(seen, reload) {
+/** @param {Seen} seen */
+function changesOf(seen) {
   /** @param {(seen: Seen) => Promise<void>} change */
   const then = (change) => async () => {
     await change(seen);
     // Done, refused or cancelled: somebody else may have changed the key meanwhile.
-    await reload();
+    reload();
   };
   // Nothing can be done with a revoked key.
   if (seen.key.revokedAt !== null) return [];
@@ -124,28 +119,21 @@ function secretsOf({ secrets, revokedAt }) {
   return table('Secrets', heads, rows);
 }
 
-/**
- * @param {string} id
- * @param {() => unknown} reload
- */
-async function usageSection(id, reload) {
+/** @param {string} id */
+async function usageSection(id) {
   /** @type {{ body: UsageView }} */
   const { body } = await ask('GET', `${pathOf({ id })}/usage`);
   if (body.quotas.length === 0) return element('p', { className: 'note' }, `Plan ${body.plan} has no quotas`);
   const heads = ['Quota', 'Limit', 'Used', 'Remaining', 'Resets', ''];
-  return table(
-    'Usage',
-    heads,
-    body.quotas.map((quota) => usageRow(id, quota, reload)),
-  );
+  const rows = body.quotas.map((quota) => usageRow(id, quota));
+  return table('Usage', heads, rows);
 }
 
 /**
  * @param {string} id
  * @param {UsageView['quotas'][number]} quota
- * @param {() => unknown} reload
  */
-function usageRow(id, { name, limit, used, leased, remaining, resetsAt }, reload) {
+function usageRow(id, { name, limit, used, leased, remaining, resetsAt }) {
   const ahead = leased === 0 ? '' : ` (${leased} of them drawn ahead)`;
   // Green at first, yellow towards the end, red when nothing remains.
   const meter = element('meter', { max: limit, low: limit * 0.8, high: limit - 1, optimum: 0, value: used });
@@ -154,7 +142,7 @@ function usageRow(id, { name, limit, used, leased, remaining, resetsAt }, reload
     'Reset',
     async () => {
       await resetUsage({ id }, name);
-      await reload();
+      reload();
     },
     'change',
   );

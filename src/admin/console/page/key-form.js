@@ -1,4 +1,3 @@
-// @ts-check
 import { Problem } from './api.js';
 import { element, labelled } from './elements.js';
 

@@ -1,6 +1,5 @@
-// @ts-check
 import { ask, Problem } from './api.js';
-import { button, element, explained, labelled, moment, onSubmit, table } from './elements.js';
+import { button, element, explained, labelled, moment, onSubmit, reload, table } from './elements.js';
 import { createKey } from './key-changes.js';
 import { rememberPlans } from './key-form.js';
 
@@ -11,9 +10,8 @@ import { rememberPlans } from './key-form.js';
 
 const perPage = 50;
 
-/** Filters by the names of their parameters; empty ones do not count. */
-const noFilters = { name: '', owner: '', plan: '', label: '', enabled: '', revoked: '' };
-let filters = { ...noFilters };
+/** By the names of their parameters; empty ones do not count. @type {Record<string, string>} */
+let filters = {};
 
 /** Where the pages up to this one began: a page names only the next one. */
 let cursors = [''];
@@ -24,16 +22,12 @@ function isFiltered() {
 
 /** Forgets the filters and the page. */
 export function forgetList() {
-  filters = { ...noFilters };
+  filters = {};
   cursors = [''];
 }
 
-/**
- * The page of keys being looked at.
- *
- * @param {() => unknown} reload
- */
-export async function keyList(reload) {
+/** The page of keys being looked at. */
+export async function keyList() {
   return element(
     'section',
     {},
@@ -44,18 +38,14 @@ export async function keyList(reload) {
       button('Create a key', () => void createKey(), 'change primary'),
       button('Refresh', reload),
     ),
-    filterForm(reload),
+    filterForm(),
     openForm(),
-    ...(await foundKeys(reload)),
+    ...(await foundKeys()),
   );
 }
 
-/**
- * What the filters find, or what is wrong with them: they stay, to be corrected.
- *
- * @param {() => unknown} reload
- */
-async function foundKeys(reload) {
+/** What the filters find, or what is wrong with them: they stay, to be corrected. */
+async function foundKeys() {
   const query = new URLSearchParams({ limit: String(perPage) });
   for (const [name, value] of Object.entries({ ...filters, cursor: cursors.at(-1) ?? '' })) {
     if (value !== '') query.set(name, value);
@@ -64,40 +54,23 @@ async function foundKeys(reload) {
     /** @type {{ body: KeyPage }} */
     const { body } = await ask('GET', `v1/keys?${query}`);
     rememberPlans(body.keys);
-    return [keyTable(body), ...unreadableNote(body.unreadable), pager(body.next, reload)];
+    return [keyTable(body), ...unreadableNote(body.unreadable), pager(body.next)];
   } catch (error) {
     if (error instanceof Problem && error.fields.length > 0) return [explained(error)];
     throw error;
   }
 }
 
-/** @param {() => unknown} reload */
-function filterForm(reload) {
-  const inputs = {
-    name: element('input', { type: 'search' }),
-    owner: element('input', { type: 'search' }),
-    plan: element('input', { type: 'search' }),
-    label: element('input', { type: 'search', placeholder: 'name or name=value' }),
-    enabled: choice([
-      ['', 'all'],
-      ['true', 'enabled'],
-      ['false', 'disabled'],
-    ]),
-    revoked: choice([
-      ['', 'not revoked'],
-      ['true', 'revoked'],
-    ]),
-  };
-  for (const [name, input] of named(inputs)) input.value = filters[name];
+function filterForm() {
   const form = element(
     'form',
     { className: 'filters' },
-    labelled('Name begins with', inputs.name),
-    labelled('Owner', inputs.owner),
-    labelled('Plan', inputs.plan),
-    labelled('Label', inputs.label),
-    labelled('Enabled', inputs.enabled),
-    labelled('Revoked', inputs.revoked),
+    labelled('Name begins with', search('name')),
+    labelled('Owner', search('owner')),
+    labelled('Plan', search('plan')),
+    labelled('Label', search('label', 'name or name=value')),
+    labelled('Enabled', choice('enabled', { '': 'all', true: 'enabled', false: 'disabled' })),
+    labelled('Revoked', choice('revoked', { '': 'not revoked', true: 'revoked' })),
     element(
       'div',
       { className: 'buttons' },
@@ -106,16 +79,44 @@ function filterForm(reload) {
     ),
   );
   form.setAttribute('aria-label', 'Filters');
-  function clear() {
-    forgetList();
-    reload();
-  }
   onSubmit(form, () => {
     cursors = [''];
-    for (const [name, input] of named(inputs)) filters[name] = input.value.trim();
+    for (const [name, value] of new FormData(form)) {
+      if (typeof value === 'string') filters[name] = value.trim();
+    }
     reload();
   });
   return form;
+}
+
+function clear() {
+  forgetList();
+  reload();
+}
+
+/**
+ * @param {string} name
+ * @param {string} [placeholder]
+ */
+function search(name, placeholder = '') {
+  return element('input', {
+    type: 'search',
+    name,
+    placeholder,
+    autocomplete: 'off',
+    value: filters[name] ?? '',
+  });
+}
+
+/**
+ * @param {string} name
+ * @param {Readonly<Record<string, string>>} words
+ */
+function choice(name, words) {
+  const options = Object.entries(words).map(([value, shown]) =>
+    element('option', { value, selected: value === (filters[name] ?? '') }, shown),
+  );
+  return element('select', { name }, ...options);
 }
 
 /** Among a million keys, one is found by its id. */
@@ -171,11 +172,8 @@ function unreadableNote(ids) {
   return [element('p', { className: 'warning' }, `Records that are gone or damaged: ${ids.join(', ')}`)];
 }
 
-/**
- * @param {string | null} next
- * @param {() => unknown} reload
- */
-function pager(next, reload) {
+/** @param {string | null} next */
+function pager(next) {
   const before = button('Previous page', () => {
     cursors.pop();
     reload();
@@ -195,17 +193,4 @@ function pager(next, reload) {
   );
   made.setAttribute('aria-label', 'Pages');
   return made;
-}
-
-/** @param {readonly (readonly [value: string, words: string])[]} choices */
-function choice(choices) {
-  return element('select', {}, ...choices.map(([value, words]) => element('option', { value }, words)));
-}
-
-/**
- * @template {object} Inputs
- * @param {Inputs} inputs
- */
-function named(inputs) {
-  return /** @type {[keyof Inputs, Inputs[keyof Inputs]][]} */ (Object.entries(inputs));
 }

@@ -1,7 +1,6 @@
-// @ts-check
 import { ask, isSignedIn, onRefusal, Problem, signIn, signOut } from './api.js';
 import { closeForms } from './dialogs.js';
-import { button, element, explained, labelled, onSubmit } from './elements.js';
+import { button, element, explained, labelled, onSubmit, reload } from './elements.js';
 import { keyDetails } from './key-details.js';
 import { forgetPlans } from './key-form.js';
 import { forgetList, keyList } from './key-list.js';
@@ -115,7 +114,7 @@ async function show() {
   const id = location.hash.slice(1);
   main.toggleAttribute('inert', true);
   const view = await viewOf(id).catch((error) =>
-    element('section', {}, explained(error), button('Try again', show)),
+    element('section', {}, explained(error), button('Try again', reload)),
   );
   if (mine !== turn) return;
   main.toggleAttribute('inert', false);
@@ -128,8 +127,8 @@ async function show() {
 
 /** @param {string} id */
 async function viewOf(id) {
-  if (id === '') return await keyList(show);
-  if (keyId.test(id)) return await keyDetails(id, show);
+  if (id === '') return await keyList();
+  if (keyId.test(id)) return await keyDetails(id);
   throw new Error('This is not the id of a key');
 }
 

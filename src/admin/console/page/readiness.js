@@ -1,4 +1,3 @@
-// @ts-check
 import { element } from './elements.js';
 
 const everyMs = 10_000;
