@@ -11,6 +11,7 @@ import { createLogger } from '../../../../src/telemetry/log.ts';
 import { collectGarbage } from '../../../helpers/collect-garbage.ts';
 import { holdUp } from '../../../helpers/hold-up.ts';
 import { until } from '../../../helpers/poll.ts';
+import { settle } from '../../../helpers/turnable-clock.ts';
 
 const listen = { host: '127.0.0.1', port: 8080 };
 const counted = [{ name: 'things', help: 'Things.', type: 'counter', values: [], aggregator: 'sum' }];
@@ -63,21 +64,37 @@ class StandIn extends EventEmitter {
 
 const beginning = { config: {} as HandedConfig, logForm: 'json', port: 8080 } as const;
 
-async function startCrew(count: number) {
-  const made = makeCrew(count, (worker) => worker.ready());
+async function startCrew(t: TestContext | undefined, count: number) {
+  const made = makeCrew(t, count, (worker) => worker.ready());
   await made.crew.start(beginning);
   const [first, second] = made.workers as [StandIn, StandIn];
   return { ...made, first, second };
 }
 
+/** Lets this time pass, or all that is waited for, and what follows from it happen. */
+async function pass(t: TestContext, ms?: number): Promise<void> {
+  if (ms === undefined) t.mock.timers.runAll();
+  else t.mock.timers.tick(ms);
+  await settle();
+}
+
+/** Somebody asks the worker to leave, and not the whole group. */
+async function leave(t: TestContext, worker: StandIn): Promise<void> {
+  worker.emit('message', { kind: 'leaving' });
+  await pass(t, 200);
+}
+
 const never = new Promise(() => undefined);
 
+/** Time stands still in the test that is given. */
 function makeCrew(
+  t: TestContext | undefined,
   count: number,
   forked: (worker: StandIn) => void,
   stopAsked: Promise<unknown> = never,
   startsAtOnce = Infinity,
 ) {
+  t?.mock.timers.enable({ apis: ['setTimeout'] });
   const workers: StandIn[] = [];
   const told: string[] = [];
   const log: Record<string, unknown>[] = [];
@@ -111,11 +128,10 @@ function makeCrew(
 }
 
 test('what a worker said is told before its end is, however late others answer', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { crew, told, first, second } = await startCrew(2);
+  const { crew, told, first, second } = await startCrew(t, 2);
   const asked = crew.ask('metrics', (_, pid) => told.push(`answer of ${pid}`));
   second.answer();
-  await new Promise(setImmediate);
+  await settle();
   second.end(null, 'SIGKILL');
   first.answer();
   await asked;
@@ -126,8 +142,8 @@ const kinds = ({ orders }: StandIn): string[] => orders.map(({ kind }) => kind);
 const said = (log: readonly Record<string, unknown>[]) =>
   log.map(({ level, pid, msg }) => [level, pid, msg].join(' '));
 
-test('a worker that does not answer is told of, and so is its next answer', async () => {
-  const { crew, log, first, second } = await startCrew(2);
+test('a worker that does not answer is told of, and so is its next answer', async (t) => {
+  const { crew, log, first, second } = await startCrew(t, 2);
   const round = async (...answering: StandIn[]): Promise<void> => {
     crew.beginRound();
     const asked = crew.ask('metrics', () => undefined);
@@ -139,29 +155,23 @@ test('a worker that does not answer is told of, and so is its next answer', asyn
   for (let rounds = 0; rounds < 5; rounds += 1) await round(first);
   assert.deepEqual(said(log), ['error 2 a worker does not answer']);
   await round(first, second);
+  for (let rounds = 0; rounds < 2; rounds += 1) await round(first);
   await round(first, second);
-  assert.deepEqual(said(log).slice(1), ['info 2 a worker answers again']);
+  assert.deepEqual(said(log).slice(1), [
+    'info 2 a worker answers again',
+    'error 2 a worker does not answer',
+    'info 2 a worker answers again',
+  ]);
 });
 
-test('a worker that answers as soon as it was told of is told of again', async () => {
-  const { crew, log, first, second } = await startCrew(2);
-  for (let rounds = 0; rounds < 3; rounds += 1) {
-    crew.beginRound();
-    void crew.ask('metrics', () => undefined);
-    first.answer();
-  }
-  second.answer();
-  assert.deepEqual(said(log), ['error 2 a worker does not answer', 'info 2 a worker answers again']);
-});
-
-test('only so many start at the same time, and none that waits for its turn once all are to end', async () => {
-  const { crew, workers } = makeCrew(6, (worker) => worker.process.pid === 1 && worker.ready(), never, 2);
+test('only so many start at the same time, and none that waits for its turn once all are to end', async (t) => {
+  const { crew, workers } = makeCrew(t, 6, (worker) => worker.process.pid === 1 && worker.ready(), never, 2);
   const started = crew.start(beginning);
-  await until(() => workers.length > 1);
-  await new Promise(setImmediate);
+  await settle();
   assert.equal(workers.length, 3);
   workers[1]?.ready();
-  await until(() => workers.length === 4);
+  await settle();
+  assert.equal(workers.length, 4);
   const drained = crew.drain(60_000);
   for (const worker of workers) worker.end(0);
   await drained;
@@ -170,8 +180,7 @@ test('only so many start at the same time, and none that waits for its turn once
 });
 
 test('who asks does not wait for a worker that has ended', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { crew, told, first, second } = await startCrew(2);
+  const { crew, told, first, second } = await startCrew(t, 2);
   const asked = crew.ask('metrics', (_, pid) => told.push(`answer of ${pid}`));
   first.end(null, 'SIGKILL');
   second.answer();
@@ -180,8 +189,7 @@ test('who asks does not wait for a worker that has ended', async (t) => {
 });
 
 test('who asks waits no longer than a moment for a worker that hangs', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { crew, told, second } = await startCrew(2);
+  const { crew, told, second } = await startCrew(t, 2);
   const asked = crew.ask('metrics', (_, pid) => told.push(`answer of ${pid}`));
   second.answer();
   t.mock.timers.tick(700);
@@ -204,8 +212,7 @@ test('nothing is kept of a question that was answered', async () => {
 });
 
 test('a worker that goes on not answering is killed and replaced', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { crew, log, told, workers, first } = await startCrew(2);
+  const { crew, log, told, workers, first } = await startCrew(t, 2);
   for (let rounds = 0; rounds < 15; rounds += 1) {
     crew.beginRound();
     void crew.ask('metrics', () => undefined);
@@ -224,12 +231,11 @@ test('a worker that goes on not answering is killed and replaced', async (t) => 
 });
 
 test('a worker that does not become ready is killed and replaced', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { crew, log, workers } = makeCrew(2, (worker) => {
+  const { crew, log, workers } = makeCrew(t, 2, (worker) => {
     if (worker.process.pid === 1) worker.ready();
   });
   const started = crew.start(beginning);
-  await new Promise(setImmediate);
+  await settle();
   const rounds = (count: number): void => {
     for (let round = 0; round < count; round += 1) {
       crew.beginRound();
@@ -257,7 +263,7 @@ test('a worker that does not become ready is killed and replaced', async (t) => 
 });
 
 test('answers that lie there when this process was held up are heard', async () => {
-  const { crew, first, second } = await startCrew(2);
+  const { crew, first, second } = await startCrew(undefined, 2);
   const heard: number[] = [];
   const asked = crew.ask('metrics', (_answer, pid) => heard.push(pid));
   const channel = new MessageChannel();
@@ -273,13 +279,11 @@ test('answers that lie there when this process was held up are heard', async () 
 });
 
 test('a worker that was asked to end is replaced at once, however young, and what fails waits longer and longer', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { log, workers, told } = await startCrew(2);
+  const { log, workers, told } = await startCrew(t, 2);
   const asked = ['SIGTERM', 'SIGINT', 'SIGHUP'].map((signal) => [null, signal] as const);
   for (const [code, signal] of [[0], [70], [0], ...asked, [70]] as const) {
     workers.at(-1)?.end(code, signal);
-    t.mock.timers.runAll();
-    await new Promise(setImmediate);
+    await pass(t);
   }
   const ends = log.filter(({ msg }) => String(msg).startsWith('a worker ended'));
   assert.deepEqual(
@@ -296,24 +300,21 @@ test('a worker that was asked to end is replaced at once, however young, and wha
 });
 
 test('workers that are asked to leave serve until others have come in their places, however they end', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { crew, log, told, workers } = makeCrew(2, (worker) => {
+  const { crew, log, told, workers } = makeCrew(t, 2, (worker) => {
     if (Number(worker.process.pid) < 3) worker.ready();
     else worker.awake();
   });
   await crew.start(beginning);
   const [first, second] = workers as [StandIn, StandIn];
   for (const worker of [first, second]) worker.emit('message', { kind: 'leaving' });
-  t.mock.timers.tick(200);
-  await new Promise(setImmediate);
+  await pass(t, 200);
   const [third, fourth] = workers.slice(2) as [StandIn, StandIn];
   fourth.ready();
   third.end(70);
-  t.mock.timers.runAll();
-  await new Promise(setImmediate);
+  await pass(t);
   assert.deepEqual([first, second].map(kinds), [['begin'], ['begin']], 'one has not come');
   workers[4]?.ready();
-  await new Promise(setImmediate);
+  await settle();
   assert.deepEqual([first, second].map(kinds), [
     ['begin', 'drain'],
     ['begin', 'drain'],
@@ -335,16 +336,13 @@ test('workers that are asked to leave serve until others have come in their plac
 });
 
 test('a worker that is asked to leave while others still start goes when they have come', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { crew, workers } = makeCrew(2, (worker) => {
+  const { crew, workers } = makeCrew(t, 2, (worker) => {
     if (worker.process.pid !== 2) worker.ready();
   });
   const started = crew.start(beginning);
-  await new Promise(setImmediate);
+  await settle();
   const [first, second] = workers as [StandIn, StandIn];
-  first.emit('message', { kind: 'leaving' });
-  t.mock.timers.tick(200);
-  await new Promise(setImmediate);
+  await leave(t, first);
   assert.equal(workers.length, 3);
   assert.deepEqual(kinds(first), ['begin']);
   second.ready();
@@ -353,12 +351,9 @@ test('a worker that is asked to leave while others still start goes when they ha
 });
 
 test('a worker that still drains is not told again when others leave too', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { first, second } = await startCrew(2);
+  const { first, second } = await startCrew(t, 2);
   for (const worker of [first, second]) {
-    worker.emit('message', { kind: 'leaving' });
-    t.mock.timers.tick(200);
-    await new Promise(setImmediate);
+    await leave(t, worker);
   }
   assert.deepEqual([first, second].map(kinds), [
     ['begin', 'drain'],
@@ -367,23 +362,19 @@ test('a worker that still drains is not told again when others leave too', async
 });
 
 test('a worker that is asked to leave and dies is replaced once', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { first, workers } = await startCrew(2);
+  const { first, workers } = await startCrew(t, 2);
   first.emit('message', { kind: 'leaving' });
   first.end(null, 'SIGKILL');
-  t.mock.timers.tick(200);
-  await new Promise(setImmediate);
+  await pass(t, 200);
   assert.equal(workers.length, 3);
 });
 
 test('a worker that is asked to leave together with all is drained like all', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { crew, log, workers, first, second } = await startCrew(2);
+  const { crew, log, workers, first, second } = await startCrew(t, 2);
   first.emit('message', { kind: 'leaving' });
   t.mock.timers.tick(199);
   const drained = crew.drain(60_000);
-  t.mock.timers.tick(1);
-  await new Promise(setImmediate);
+  await pass(t, 1);
   for (const worker of [first, second]) {
     assert.deepEqual(kinds(worker), ['begin', 'drain']);
     worker.end(0);
@@ -394,15 +385,13 @@ test('a worker that is asked to leave together with all is drained like all', as
 });
 
 test('what fails waits ten seconds at most, and not at all when one before it has lived', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
   let now = 0;
   t.mock.method(performance, 'now', () => now);
-  const { log, workers } = await startCrew(2);
+  const { log, workers } = await startCrew(t, 2);
   const end = async (livedMs: number): Promise<void> => {
     now += livedMs;
     workers.at(-1)?.end(70);
-    t.mock.timers.runAll();
-    await new Promise(setImmediate);
+    await pass(t);
   };
   for (let ends = 0; ends < 9; ends += 1) await end(9999);
   await end(10_000);
@@ -413,12 +402,10 @@ test('what fails waits ten seconds at most, and not at all when one before it ha
 const waits = (log: readonly Record<string, unknown>[]) => log.flatMap(({ afterMs }) => afterMs ?? []);
 
 test('workers that fail together fail once', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { log, workers } = await startCrew(16);
+  const { log, workers } = await startCrew(t, 16);
   for (const worker of workers.slice(0, 16)) worker.end(70);
   assert.deepEqual(waits(log), Array(16).fill(100));
-  t.mock.timers.tick(100);
-  await new Promise(setImmediate);
+  await pass(t, 100);
   for (const worker of workers.slice(16)) worker.end(70);
   assert.deepEqual(waits(log).slice(16), Array(16).fill(200));
 });
@@ -435,14 +422,12 @@ test('a failure during a pause is one with what began it, though the pause of an
 });
 
 test('a storm is forgotten once all places have been taken for a while, and not by one worker that lived', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
   let now = 0;
   t.mock.method(performance, 'now', () => now);
-  const { first, log, workers } = await startCrew(3);
+  const { first, log, workers } = await startCrew(t, 3);
   const end = async (worker: StandIn | undefined, code: number): Promise<void> => {
     worker?.end(code);
-    t.mock.timers.runAll();
-    await new Promise(setImmediate);
+    await pass(t);
   };
   for (let ends = 0; ends < 3; ends += 1) await end(workers.at(-1), 70);
   now = 9999;
@@ -458,26 +443,22 @@ test('a storm is forgotten once all places have been taken for a while, and not 
 });
 
 test('a storm is not forgotten while a place is empty', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
   let now = 0;
   t.mock.method(performance, 'now', () => now);
-  const { first, second, log, workers } = await startCrew(2);
+  const { first, second, log, workers } = await startCrew(t, 2);
   second.end(70);
   now = 10_000;
   first.end(0);
-  t.mock.timers.runAll();
-  await new Promise(setImmediate);
+  await pass(t);
   workers.at(-1)?.end(70);
   assert.deepEqual(waits(log), [100, 0, 200]);
 });
 
 for (const lack of ['hasMemory', 'hasFiles'] as const) {
   test(`a place for which no process can be made is taken when one can: ${lack}`, async (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout'] });
-    const { first, log, workers, machine } = await startCrew(2);
+    const { first, log, workers, machine } = await startCrew(t, 2);
     const retry = async (): Promise<void> => {
-      t.mock.timers.runAll();
-      await new Promise(setImmediate);
+      await pass(t);
     };
     first.end(0);
     machine[lack] = false;
@@ -499,12 +480,11 @@ for (const lack of ['hasMemory', 'hasFiles'] as const) {
 }
 
 test('a worker that ends while others still start is replaced', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { crew, log, workers } = makeCrew(3, (worker) => {
+  const { crew, log, workers } = makeCrew(t, 3, (worker) => {
     if (worker.process.pid !== 3) worker.ready();
   });
   const started = crew.start(beginning);
-  await new Promise(setImmediate);
+  await settle();
   const [first, second, third] = workers as [StandIn, StandIn, StandIn];
   first.end(null, 'SIGKILL');
   second.end(null, 'SIGKILL');
@@ -519,8 +499,7 @@ test('a worker that ends while others still start is replaced', async (t) => {
 });
 
 test('a worker that does not start keeps the others from nothing', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { crew, workers } = makeCrew(2, (worker) => {
+  const { crew, workers } = makeCrew(t, 2, (worker) => {
     if (worker.process.pid === 2) worker.end(70);
     else worker.ready();
   });
@@ -529,22 +508,10 @@ test('a worker that does not start keeps the others from nothing', async (t) => 
   assert.equal(workers.length, 3);
 });
 
-test('a worker for which no process can be made keeps the others from nothing', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { crew, workers, machine } = makeCrew(2, (worker) => {
-    machine.hasMemory = false;
-    worker.ready();
-  });
-  assert.deepEqual(await crew.start(beginning), listen);
-  machine.hasMemory = true;
-  t.mock.timers.runAll();
-  assert.equal(workers.length, 2);
-});
-
-test('one worker that is ready tells for all which keys are in both the file and the store', async () => {
-  const { crew, workers } = makeCrew(3, (worker) => worker.process.pid !== 2 && worker.ready());
+test('one worker that is ready tells for all which keys are in both the file and the store', async (t) => {
+  const { crew, workers } = makeCrew(t, 3, (worker) => worker.process.pid !== 2 && worker.ready());
   const started = crew.start(beginning);
-  await new Promise(setImmediate);
+  await settle();
   crew.tellKeys();
   workers[0]?.end(70);
   crew.tellKeys();
@@ -562,13 +529,13 @@ const served = (workers: readonly StandIn[]): unknown[] =>
     }),
   );
 
-test('all workers begin with one configuration and one database, that of the first, and the start waits for all', async () => {
-  const { crew, workers } = makeCrew(3, (worker) => {
+test('all workers begin with one configuration and one database, that of the first, and the start waits for all', async (t) => {
+  const { crew, workers } = makeCrew(t, 3, (worker) => {
     if (worker.process.pid !== 3) worker.ready('the database');
   });
   let isUp = false;
   const started = crew.start(beginning).then(() => (isUp = true));
-  await new Promise(setImmediate);
+  await settle();
   workers[2]?.awake();
   const later = { ...beginning, storeIdentity: 'the database' };
   assert.deepEqual(served(workers), [[beginning], [later], [later]]);
@@ -577,14 +544,14 @@ test('all workers begin with one configuration and one database, that of the fir
   await started;
 });
 
-test('a start that is told to stop waits for its first worker only', async () => {
-  const { crew, workers } = makeCrew(3, (worker) => worker.awake(), Promise.resolve());
+test('a start that is told to stop waits for its first worker only', async (t) => {
+  const { crew, workers } = makeCrew(t, 3, (worker) => worker.awake(), Promise.resolve());
   let isUp = false;
   const started = crew.start(beginning).then(() => (isUp = true));
-  await new Promise(setImmediate);
+  await settle();
   assert.ok(!isUp);
   workers[0]?.ready();
-  await new Promise(setImmediate);
+  await settle();
   assert.ok(isUp);
   await started;
   const drained = crew.drain(60_000);
@@ -594,14 +561,13 @@ test('a start that is told to stop waits for its first worker only', async () =>
 });
 
 test('another configuration comes to one worker after another, and is in force when all have it', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
   const next = { ...beginning.config };
-  const { crew, workers } = makeCrew(5, (worker) => {
+  const { crew, workers } = makeCrew(t, 5, (worker) => {
     if (worker.process.pid === 3) worker.awake();
     else if (Number(worker.process.pid) < 3) worker.ready();
   });
   const started = crew.start(beginning);
-  await new Promise(setImmediate);
+  await settle();
   const [first, second, starting, deaf, young] = workers as [StandIn, StandIn, StandIn, StandIn, StandIn];
   const later = { ...beginning, storeIdentity: undefined };
   let isInForce = false;
@@ -610,18 +576,17 @@ test('another configuration comes to one worker after another, and is in force w
   const latest = { ...later, config: next };
   assert.deepEqual(served(workers), [[beginning, next], [later], [later], [], [latest]]);
   first.answer();
-  await new Promise(setImmediate);
+  await settle();
   assert.deepEqual(served(workers).slice(1, 3), [[later, next], [later]]);
   // One that is held up keeps nobody waiting for long.
-  t.mock.timers.tick(2000);
-  await new Promise(setImmediate);
+  await pass(t, 2000);
   assert.deepEqual(served(workers).slice(1, 3), [
     [later, next],
     [later, next],
   ]);
   starting.ready();
   starting.answer();
-  await new Promise(setImmediate);
+  await settle();
   assert.ok(!isInForce);
   second.end(null, 'SIGKILL');
   await reloaded;
@@ -630,17 +595,17 @@ test('another configuration comes to one worker after another, and is in force w
   assert.deepEqual(served([deaf, young]), [[latest], [latest]]);
 });
 
-test('what keeps the first worker from starting is the end of all', async () => {
-  const { crew, log, workers } = makeCrew(2, (worker) => worker.end(69));
+test('what keeps the first worker from starting is the end of all', async (t) => {
+  const { crew, log, workers } = makeCrew(t, 2, (worker) => worker.end(69));
   await assert.rejects(crew.start(beginning), { exitCode: 69, wasTooSlow: false });
   assert.equal(workers.length, 1);
   assert.deepEqual(log, []);
 });
 
-test('the first worker that does not become ready is killed, which is the end of all', async () => {
-  const { crew, log, workers } = makeCrew(2, () => undefined);
+test('the first worker that does not become ready is killed, which is the end of all', async (t) => {
+  const { crew, log, workers } = makeCrew(t, 2, () => undefined);
   const started = crew.start(beginning);
-  await new Promise(setImmediate);
+  await settle();
   for (let rounds = 0; rounds < 29; rounds += 1) crew.beginRound();
   assert.deepEqual(log, []);
   crew.beginRound();
@@ -650,10 +615,9 @@ test('the first worker that does not become ready is killed, which is the end of
 });
 
 test('a first worker that does not become ready holds up a stop no longer than a drain would', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { crew, log } = makeCrew(2, (worker) => worker.awake(), Promise.resolve());
+  const { crew, log } = makeCrew(t, 2, (worker) => worker.awake(), Promise.resolve());
   const started = crew.start(beginning);
-  await new Promise(setImmediate);
+  await settle();
   t.mock.timers.tick(59_999);
   assert.deepEqual(log, []);
   t.mock.timers.tick(1);
@@ -662,18 +626,17 @@ test('a first worker that does not become ready holds up a stop no longer than a
 });
 
 test('a stop that comes with the first worker at work leaves it to the drain', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
   const { promise: stopAsked, resolve: stop } = Promise.withResolvers<void>();
-  const { crew, log } = makeCrew(1, (worker) => worker.ready(), stopAsked);
+  const { crew, log } = makeCrew(t, 1, (worker) => worker.ready(), stopAsked);
   await crew.start(beginning);
   stop();
-  await new Promise(setImmediate);
+  await settle();
   t.mock.timers.tick(60_000);
   assert.deepEqual(log, []);
 });
 
-test('a worker that cannot die is told of once', async () => {
-  const { crew, log, second } = await startCrew(2);
+test('a worker that cannot die is told of once', async (t) => {
+  const { crew, log, second } = await startCrew(t, 2);
   second.process.kill = () => undefined;
   for (let rounds = 0; rounds < 40; rounds += 1) {
     crew.beginRound();
@@ -685,20 +648,14 @@ test('a worker that cannot die is told of once', async () => {
   );
 });
 
-test('Ctrl-C during the start, which reaches young workers too, ends it with the code of Ctrl-C', async () => {
-  const { crew } = makeCrew(2, (worker) => worker.end(null, 'SIGINT'));
-  await assert.rejects(crew.start(beginning), { exitCode: 130 });
-});
-
-test('a worker that no longer listens is no fault of the process that leads', async () => {
-  const { log, first } = await startCrew(2);
+test('a worker that no longer listens is no fault of the process that leads', async (t) => {
+  const { log, first } = await startCrew(t, 2);
   first.emit('error', new Error('write EPIPE'));
   assert.deepEqual(log, []);
 });
 
 test('a drain waits for every worker that is at work, and none is judged or replaced meanwhile', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { crew, log, told, workers, first, second } = await startCrew(3);
+  const { crew, log, told, workers, first, second } = await startCrew(t, 3);
   first.end(0);
   const drained = crew.drain(60_000);
   t.mock.timers.tick(59_999);
@@ -717,8 +674,7 @@ test('a drain waits for every worker that is at work, and none is judged or repl
 });
 
 test('a drain ends with its patience, and at once for a worker that has nothing to serve by yet', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { crew, told, workers } = makeCrew(2, (worker) => {
+  const { crew, told, workers } = makeCrew(t, 2, (worker) => {
     if (worker.process.pid !== 3) worker.ready();
   });
   await crew.start(beginning);
@@ -734,15 +690,13 @@ test('a drain ends with its patience, and at once for a worker that has nothing 
 
 /** A crew of one that is being replaced: the next has been told to begin, and may have opened some of its sockets. */
 async function startReplacing(t: TestContext) {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { crew, log, told, workers } = makeCrew(1, (worker) => {
+  const { crew, log, told, workers } = makeCrew(t, 1, (worker) => {
     worker.awake();
     if (worker.process.pid === 1) worker.ready();
   });
   await crew.start(beginning);
   workers[0]?.end(0);
-  t.mock.timers.runAll();
-  await new Promise(setImmediate);
+  await pass(t);
   log.length = told.length = 0;
   return { crew, log, told, starting: workers[1] as StandIn };
 }
@@ -775,8 +729,7 @@ test('a drain does not wait long for a worker that may serve already to come to 
 });
 
 test('workers end at once, though they drain, where somebody does not want to wait', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { crew, log, told } = await startCrew(2);
+  const { crew, log, told } = await startCrew(t, 2);
   const drained = crew.drain(60_000);
   crew.kill();
   assert.deepEqual(told, ['numbers of 1', 'end of 1', 'numbers of 2', 'end of 2']);
@@ -785,14 +738,12 @@ test('workers end at once, though they drain, where somebody does not want to wa
 });
 
 test('a drain goes on without a worker that cannot die, and tells of it', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { crew, log, first, second } = await startCrew(2);
+  const { crew, log, first, second } = await startCrew(t, 2);
   second.process.kill = () => undefined;
   let isOver = false;
   const drained = crew.drain(60_000).then(() => (isOver = true));
   first.end(0);
-  t.mock.timers.tick(61_999);
-  await new Promise(setImmediate);
+  await pass(t, 61_999);
   assert.ok(!isOver);
   t.mock.timers.tick(1);
   await drained;
