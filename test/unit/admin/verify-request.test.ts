@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { verifyRequest, type ImaginedRequest } from '../../../src/admin/verify-request.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import type { KeyBook } from '../../../src/keys/key-book.ts';
@@ -12,15 +12,12 @@ upstreams: { a: { targets: ["http://127.0.0.1:9"] } }
 routes: [{ path: /v1/name, methods: [GET], upstream: a }]
 `;
 
+const read = (t: TestContext, text = yaml) => loadConfig(writeTemporary(t, text), {});
+
 test('a plan that has gone refuses what nothing else has refused before, as in the journey', async (t) => {
-  const config = loadConfig(writeTemporary(t, yaml), {});
-  const verdict = {
-    valid: false,
-    reason: 'plan_unknown',
-    refusal: 'plan_unknown',
-    key: null,
-    secret: 1,
-  } as const;
+  const config = read(t);
+  const gone = 'plan_unknown';
+  const verdict = { valid: false, reason: gone, refusal: gone, key: null, secret: 1 } as const;
   const refusalOn = async (path?: string): Promise<unknown> =>
     (await verifyRequest('secret', { path }, { book: { verify: async () => verdict }, config })).refusal;
   assert.equal(await refusalOn(), 'plan_unknown');
@@ -33,9 +30,8 @@ test('a key that is in order goes where the journey would let it, and is told of
   const key = viewKey({ record: aKey({ scopes: ['/v1/name'] }), usedAt: new Map() }, 0);
   const good = { valid: true, reason: 'good', refusal: null, key, secret: 1 } as const;
   const book = { verify: async () => good };
-  const read = (text: string) => loadConfig(writeTemporary(t, text), {});
-  const plain = read(yaml);
-  const telling = read(`usage: { path: /v1/usage }${yaml.replace('/v1/name', '/v1/*')}`);
+  const plain = read(t);
+  const telling = read(t, `usage: { path: /v1/usage }${yaml.replace('/v1/name', '/v1/*')}`);
   const saidOf = (request: ImaginedRequest, config = plain) =>
     verifyRequest('secret', request, { book, config });
   for (const [config, request] of [
@@ -59,8 +55,7 @@ test('a key that is in order goes where the journey would let it, and is told of
 });
 
 test('a secret and an address are taken as requests bring them', async (t) => {
-  const read = (text: string) => loadConfig(writeTemporary(t, text), {});
-  const [plain, schemed] = [read(yaml), read(`auth: { header: Authorization }${yaml}`)];
+  const [plain, schemed] = [read(t), read(t, `auth: { header: Authorization }${yaml}`)];
   const verdict = { valid: true, reason: 'good', refusal: null, key: null, secret: 1 } as const;
   const askedOf = async (secret: string, client?: string, config = plain): Promise<unknown> => {
     let asked: unknown;
@@ -87,7 +82,7 @@ test('a secret and an address are taken as requests bring them', async (t) => {
 });
 
 test('a method that no HTTP has is refused as by the door, whatever the key', async (t) => {
-  const config = loadConfig(writeTemporary(t, yaml), {});
+  const config = read(t);
   for (const refusal of [null, 'key_invalid'] as const) {
     const verdict = { valid: refusal === null, reason: 'good', refusal, key: null, secret: 1 } as const;
     const book = { verify: async () => verdict };

@@ -5,6 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { check } from '../../../src/commands/check.ts';
 import { writeTemporary } from '../../helpers/config-file.ts';
 
+const base = `upstreams: { a: { targets: ["http://h"] } }
+routes: [{ path: /x, methods: [GET], upstream: a }]
+`;
 const example = fileURLToPath(new URL('../../../config/gateway.yaml', import.meta.url));
 
 function run(file: string, env: NodeJS.ProcessEnv = {}) {
@@ -40,9 +43,7 @@ test('the example is in order, and its summary fits a screen without the key', (
 test('the summary says when each quota starts anew, and from where on it warns', (t) => {
   const file = writeTemporary(
     t,
-    `upstreams: { a: { targets: ["http://h"] } }
-routes: [{ path: /x, methods: [GET], upstream: a }]
-plans:
+    `${base}plans:
   p:
     quotas:
       - { name: hourly, limit: 1, per: hour, warnAt: 80% }
@@ -68,9 +69,7 @@ plans:
 test('the summary says what a plan limits, and which of its choices are no defaults', (t) => {
   const file = writeTemporary(
     t,
-    `upstreams: { a: { targets: ["http://h"] } }
-routes: [{ path: /x, methods: [GET], upstream: a }]
-plans:
+    `${base}plans:
   free: {}
   even: { rate: { limit: 5, per: minute } }
   many: { concurrency: { limit: 3, shared: true } }
@@ -97,24 +96,17 @@ test('all errors are printed with their count, and the code is 1', (t) => {
   assert.match(stderr, /4 errors in /);
 });
 
-test('of errors that are too many to be printed each is counted', (t) => {
+test('errors are counted, those that are too many to be printed too, and one is called one', (t) => {
   const lines = Array.from({ length: 105 }, (_, at) => `wrong${at}: 1\n`);
   const { stderr } = run(writeTemporary(t, lines.join('')));
   assert.match(stderr, /\n… and 7 more\n107 errors in /);
-});
-
-test('one error is counted as one', (t) => {
-  const text =
-    'upstreams: { a: { targets: ["http://h"] } }\nroutes: [{ path: /x, methods: [GET], upstream: b }]\n';
-  const file = writeTemporary(t, text);
+  const file = writeTemporary(t, base.replace('upstream: a', 'upstream: b'));
   assert.ok(run(file).stderr.endsWith(`\n1 error in ${file}\n`));
 });
 
 test('the summary says how many workers there are, unless there is one', (t) => {
-  const text =
-    'upstreams: { a: { targets: ["http://h"] } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\n';
-  assert.match(run(writeTemporary(t, `${text}workers: 3\n`)).stdout, /^ {2}workers +3$/m);
-  assert.doesNotMatch(run(writeTemporary(t, text)).stdout, /workers/);
+  assert.match(run(writeTemporary(t, `${base}workers: 3\n`)).stdout, /^ {2}workers +3$/m);
+  assert.doesNotMatch(run(writeTemporary(t, base)).stdout, /workers/);
 });
 
 test('a file that is not there is one line and code 1', () => {
@@ -124,17 +116,14 @@ test('a file that is not there is one line and code 1', () => {
 });
 
 test('warnings are part of the summary', (t) => {
-  const file = writeTemporary(
-    t,
-    'upstreams: { a: { targets: ["http://h"] } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\nplans: { p: {} }\nkeys: [{ id: k, plan: p, secret: short }]\n',
-  );
+  const file = writeTemporary(t, `${base}plans: { p: {} }\nkeys: [{ id: k, plan: p, secret: short }]\n`);
   assert.match(run(file).stdout, /warning .*keys\[0\]\.secret: is shorter than 16 characters/);
 });
 
 test('the store is shown without its user and password', (t) => {
   const file = writeTemporary(
     t,
-    'upstreams: { a: { targets: ["http://h"] } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\nstore: rediss+sentinel://ada:swordfish@s1,s2:9/main/3?sentinelPassword=marlin\n',
+    `${base}store: rediss+sentinel://ada:swordfish@s1,s2:9/main/3?sentinelPassword=marlin\n`,
   );
   const { stdout } = run(file);
   assert.match(stdout, /store +redis main of sentinels s1:26379 s2:9, database 3, TLS\n/);
@@ -142,14 +131,12 @@ test('the store is shown without its user and password', (t) => {
 });
 
 test('a store is shown with its servers, and its database if that has a number', (t) => {
-  const text =
-    'upstreams: { a: { targets: ["http://h"] } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\n';
   for (const [store, shown] of [
     ['sqlite:./keys.db', 'sqlite ./keys.db'],
     ['redis://[::1]:7', 'redis [::1]:7'],
     ['redis+cluster://n1,n2:9', 'redis cluster n1:6379 n2:9'],
   ]) {
-    const { stdout } = run(writeTemporary(t, `${text}store: ${JSON.stringify(store)}\n`));
+    const { stdout } = run(writeTemporary(t, `${base}store: ${JSON.stringify(store)}\n`));
     assert.match(stdout, new RegExp(`^ {2}store +${RegExp.escape(shown ?? '')}$`, 'm'));
   }
 });
