@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { CannotRun } from './cannot-run.ts';
 import { cores, main, whyNotHere } from './machine.ts';
 
-/** Throws where nothing can be measured. Makes a folder for this run alone, which is gone when this process ends, also by Ctrl-C. */
+/** Throws where nothing can be measured. Makes a folder for this run alone, which is gone when the process ends, by Ctrl-C too. */
 export async function beginRun(): Promise<string> {
   needGateway();
   await needAlone(cores.subject);
@@ -25,10 +25,7 @@ function needGateway(): void {
     throw new CannotRun(`The gateway does not start here; after \`npm ci\` it should.\n${stderr}`);
 }
 
-/**
- * Throws where another bench is running on this core: each would measure the other. The name it takes is no file (unix(7), abstract
- * addresses), so it is free again however the bench ends.
- */
+/** Throws where another bench runs on this core. The name is no file (unix(7), abstract): it is free again however the bench ends. */
 export async function needAlone(core: string): Promise<void> {
   const name = createServer().unref();
   name.listen(`\0gatehouse-bench on core ${core}`);

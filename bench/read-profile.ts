@@ -38,10 +38,7 @@ export interface Stretch {
   readonly toUs: number;
 }
 
-/**
- * Adds up the samples of a `.cpuprofile` that were taken in the stretch. Time in which the thread had nothing to do is
- * left out.
- */
+/** Adds up the samples of a `.cpuprofile` that were taken in the stretch, but for those in which the thread was idle. */
 export function readProfile(text: string, root: string, { fromUs, toUs }: Stretch): Profile {
   const { nodes, startTime, samples, timeDeltas } = JSON.parse(text) as Written;
   let atUs = startTime;

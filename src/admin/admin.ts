@@ -31,9 +31,8 @@ export interface AdminListener {
 }
 
 /**
- * The second listener, for the people who run the gateway: probes, metrics, the admin API and its console. None of it is ever
- * served on the public port. The two probes need no token, because the machines that call them have none; nor do the API document
- * and the console page, which say nothing about this gateway.
+ * The second listener, for the people who run the gateway, and never served on the public port. The probes need no token, because
+ * the machines that call them have none; nor do the API document and the console page, which say nothing about this gateway.
  */
 export async function listenAdmin(parts: AdminParts, { host, port }: Address): Promise<AdminListener> {
   const api = new Api(parts);
@@ -128,10 +127,7 @@ function createHandler({ configInForce, readiness, metrics, logger }: AdminParts
   };
 }
 
-/**
- * Whether `/readyz` is to leave out the store, as that of kube-apiserver leaves out what `exclude` names. What is misspelt is
- * refused: it would show in the outage that it was meant for.
- */
+/** As kube-apiserver has `exclude`. What is misspelt is refused: it would show in the outage that it was meant for. */
 export function excludesStore(target: string): boolean {
   const parameters = [...new URLSearchParams(readTarget(target).query)];
   if (parameters.every(([name, value]) => name === 'exclude' && value === 'store'))

@@ -124,10 +124,7 @@ const exampleKey = {
   ],
 };
 
-/**
- * The schemas of the document, by their names under `components.schemas`; those of `values` bodies are defined with their
- * operations.
- */
+/** By their names under `components.schemas`; those of `values` bodies are defined with their operations. */
 export const schemas: Readonly<Record<string, Schema>> = {
   Key: { ...keySchema, examples: [exampleKey] },
   Secret: secretSchema,

@@ -21,8 +21,8 @@ const tooFewFiles =
 const othersMax = 200;
 
 /**
- * How many files a process may open, and how many its connections may need, if that is more: under load it would turn callers away.
- * Node has already raised the limit as far as it may. Where it cannot be read, as outside Linux, no shortage is found.
+ * Set if a process may open fewer files than its connections may need: under load it would turn callers away. Node has raised the
+ * limit already. Where it cannot be read, as outside Linux, no shortage is found.
  */
 export function findFileShortage(
   { limits, upstreams }: Pick<Config, 'limits' | 'upstreams'>,

@@ -40,10 +40,7 @@ const askAgainAfterMs = 200;
 /** People who see nothing happen for longer wonder why. */
 const sayNothingForMs = 1500;
 
-/**
- * Opens the store of a configuration, lets the command work, and says in one line why it could not. Only a command that makes
- * keys may make the store as well, and says so: the user may be in the wrong folder.
- */
+/** Lets a command work on the store, or says in one line why not. Only what makes keys may make it: the folder may be wrong. */
 export async function atDesk(
   { config: file, create = false, readOnly = false, check }: DeskOptions,
   work: (desk: TerminalDesk) => Promise<number>,
@@ -73,7 +70,7 @@ function actor(): string {
   }
 }
 
-/** Opens a store and waits until it answers. Who has to wait for long, then or later, is told so once, and why if that is known by then. */
+/** Opens a store and waits until it answers. Who waits for long, then or later, is told so once, and why if that is known. */
 async function openReached(
   address: Config['store'],
   create: boolean,

@@ -22,9 +22,8 @@ const others = [
 const imports = others.flatMap((file) => ['--import', pathOf(file)]);
 
 /**
- * Run by `npm ci`, with the folder of the compile cache in NODE_COMPILE_CACHE, so that the first start finds it filled, even
- * where it can add nothing: the compiler of TypeScript takes 10 MB for the life of a process. A worker loads nearly everything, and
- * ends because no process leads it.
+ * Run by `npm ci`, so that the first start finds the compile cache (NODE_COMPILE_CACHE) filled, even where it can add nothing: the
+ * compiler of TypeScript takes 10 MB for the life of a process. A worker loads nearly everything, and ends as no process leads it.
  */
 spawnSync(process.execPath, [...imports, main, 'worker'], { stdio: 'ignore', timeout: 60_000 });
 

@@ -5,10 +5,7 @@ import type { Terminal } from './terminal.ts';
 
 type Output = Pick<Terminal, 'stdout' | 'stderr'>;
 
-/**
- * Ends the process when standard output cannot be written, in one place for all commands. A reader that has gone, as `head` does,
- * has what it wanted: nothing is said, and the exit code is that of SIGPIPE.
- */
+/** Ends the process when standard output cannot be written: in silence if its reader, such as `head`, has what it wanted. */
 export function watchOutput({ stdout, stderr }: Output): void {
   stdout.on('error', (error) => {
     if (codeOf(error) === 'EPIPE') process.exit(endedBy.SIGPIPE);

@@ -12,10 +12,7 @@ import type { Stop } from './stop-signals.ts';
 import { watchForFaults } from './watch-for-faults.ts';
 import type { Served } from './workers/start-workers.ts';
 
-/**
- * `gatehouse serve`: runs the gateway until it is told to stop, and resolves with the exit code. Told while it starts, it
- * finishes starting first: its workers may already be at work.
- */
+/** Runs the gateway until it is told to stop. Told while it starts, it finishes that first: its workers may already be at work. */
 export async function serve(file: string, stop: Stop): Promise<number> {
   let loaded: Loaded;
   try {

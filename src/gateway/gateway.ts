@@ -21,10 +21,7 @@ export interface Gateway {
   readonly admin: Address;
   /** Which database it works with, if that can be told from others. */
   readonly storeIdentity: string | undefined;
-  /**
-   * Uses another configuration from now on, except for what is fixed for the life of the process (`fixed-options.ts`). Its spool
-   * has been checked.
-   */
+  /** Uses another configuration from now on, except for what is fixed for the life of the process. Its spool has been checked. */
   reload(config: Config): void;
   /** Logs which keys are in both the file and the store. A store that is away is not waited for. */
   tellKeys(): void;
@@ -32,10 +29,7 @@ export interface Gateway {
   readonly traffic: Pick<Connections, 'inFlight' | 'whenDone'>;
   readonly metrics: Metrics;
   readonly readiness: Readiness;
-  /**
-   * Stops accepting after `drain.delay`, or once nobody is left to tell of it, lets what is in flight finish within
-   * `drain.timeout`, and closes everything, whatever callers and operators do meanwhile.
-   */
+  /** Stops accepting after `drain.delay`, or once deserted, lets what is in flight finish within `drain.timeout`, and closes all. */
   drain(deserted?: Promise<void>): Promise<void>;
 }
 
@@ -150,8 +144,8 @@ function noAdmin(address: Address): AdminListener {
 const never = new Promise<void>(() => undefined);
 
 /**
- * First the senders of requests learn that it is over; then, after the delay that this takes, nothing more is let in and what is
- * in flight finishes. The store is closed once nothing can need it, and operators can watch until the end.
+ * First the senders of requests learn that it is over; after the delay that this takes, nothing more is let in and what is in
+ * flight finishes. The store is closed once nothing can need it, and operators can watch until the end.
  */
 async function drain(running: Running, { admin, listener }: Ports, deserted: Promise<void>): Promise<void> {
   const { parts } = running;

@@ -64,10 +64,7 @@ export class Crew {
     this.#starts = new Starts(options.startsAtOnce);
   }
 
-  /**
-   * Starts them all. What keeps the first from starting would keep all of them, so then this rejects with its exit code. Once it
-   * has started, each that ends is replaced, whether it had started or not.
-   */
+  /** Starts them all. Rejects when the first cannot start: what keeps it would keep all. After it each that ends is replaced. */
   async start(beginning: Beginning): Promise<Address> {
     this.#beginning = beginning;
     const { count, stopAsked, stopPatienceMs } = this.#options;
@@ -85,10 +82,7 @@ export class Crew {
     for (const member of this.#members) member.giveUp(tooSlow);
   }
 
-  /**
-   * Asks every worker that is ready, and passes on each answer as it comes: a moment later its worker may have ended. Resolves when
-   * all have answered, or have had the time to.
-   */
+  /** Asks all that are ready, and passes on each answer as it comes. Resolves when all have answered, or have had the time to. */
   async ask<About extends keyof Answers>(
     about: About,
     heard: (answer: Answers[About], pid: number) => void,
@@ -104,8 +98,8 @@ export class Crew {
   }
 
   /**
-   * Has all workers, those to come included, serve by another configuration. Each is deaf while it reads it, so they do so one
-   * after another, without waiting long for a slow one. Resolves when all do, those that were just starting included.
+   * Has all workers, those to come included, serve by another configuration. Each is deaf while it reads it, so they do so in turn,
+   * without waiting long for a slow one. Resolves when all do.
    */
   async reload(config: HandedConfig): Promise<void> {
     if (this.#beginning !== undefined) this.#beginning = { ...this.#beginning, config };
@@ -131,18 +125,15 @@ export class Crew {
     teller?.send({ kind: 'tellKeys' });
   }
 
-  /**
-   * Begins a round: what is asked next should have an answer before the next round. A worker that hangs would go on being dealt
-   * connections that nobody takes, so it does not stay.
-   */
+  /** What is asked next should be answered before the next round. One that hangs is still dealt connections, so it has to go. */
   beginRound(): void {
     if (this.#state === 'ending') return;
     for (const member of this.#members) member.missRound();
   }
 
   /**
-   * Lets every worker finish what it has in flight, and resolves when all have ended; after `patienceMs` they are killed. One that
-   * SIGKILL does not end, because it waits in the kernel for a disk that does not answer, is left behind.
+   * Lets them finish what is in flight; after `patienceMs` they are killed. One that SIGKILL does not end, as it waits in the
+   * kernel for a disk, is left behind.
    */
   async drain(patienceMs: number): Promise<void> {
     this.#state = 'ending';

@@ -3,10 +3,7 @@ import type { HandedConfig } from '../../config/hand-over.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { Beginning, Order } from './worker-messages.ts';
 
-/**
- * A silent worker is reported after the first number of rounds and killed after the second, 30 s, longer than any honest pause.
- * Rounds are counted, not time: while a machine sleeps there are none.
- */
+/** A silent worker is told of after the first number of rounds and killed after the second, 30 s. A machine that sleeps has none. */
 const toldRounds = 3;
 const killedRounds = 16;
 /** One that does not become ready is killed after a minute: a start takes seconds, on a slow disk or processor some more. */
@@ -81,8 +78,8 @@ export class Member {
   }
 
   /**
-   * Lets it finish what it has in flight, and resolves when it has ended. One without a configuration serves nothing and is
-   * killed. One that is still starting may already accept connections: it begins to drain when it is ready.
+   * Lets it finish what it has in flight. One without a configuration serves nothing and is killed; one that is still starting
+   * may already accept connections, and begins to drain when it is ready.
    */
   drain(): Promise<void> {
     this.#drained ??= this.#drain();

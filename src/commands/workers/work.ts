@@ -67,18 +67,15 @@ async function nextBeginning(worker: Worker, orders: AsyncGenerator<Order>): Pro
   return order.beginning;
 }
 
-/**
- * Resolves with SIGTERM, for which the leading process has another worker take the place. SIGINT and SIGHUP are left to that
- * process: a terminal sends them to all at once.
- */
+/** Resolves with SIGTERM. SIGINT and SIGHUP are left to the leading process: a terminal sends them to all at once. */
 async function nextSignal(): Promise<void> {
   process.on('SIGINT', () => undefined).on('SIGHUP', () => undefined);
   await new Promise<void>((resolve) => process.on('SIGTERM', () => resolve()));
 }
 
 /**
- * Resolves when the leading process is gone. Node would then end a worker at once, with all that it has in flight. Ours may finish
- * that, within a limit: nobody watches any more whether it comes to an end.
+ * Resolves when the leading process is gone. Node would then end a worker at once; ours may finish what it has in flight, within a
+ * limit, as nobody watches any more whether it comes to an end.
  */
 async function nextDesertion(worker: Worker, config: Config): Promise<void> {
   await new Promise<void>((resolve) => {
