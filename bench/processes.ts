@@ -2,6 +2,7 @@ import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process'
 import { once } from 'node:events';
 import { openSync, closeSync, readFileSync, readdirSync, truncateSync } from 'node:fs';
 import { connect } from 'node:net';
+import { constants } from 'node:os';
 import { basename } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { hasEnded } from '../test/helpers/has-ended.ts';
@@ -37,14 +38,8 @@ const living = new Set<ChildProcess>();
 process.once('exit', () => {
   for (const child of living) signalGroup(child, 'SIGKILL');
 });
-for (const [signal, number] of [
-  ['SIGHUP', 1],
-  ['SIGINT', 2],
-  ['SIGQUIT', 3],
-  ['SIGTERM', 15],
-] as const) {
-  process.once(signal, () => process.exit(128 + number));
-}
+for (const signal of ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'] as const)
+  process.once(signal, () => process.exit(128 + constants.signals[signal]));
 
 // Whoever reads no further, such as `head`, ends the bench, as a pipe would end another program.
 process.stdout.once('error', () => process.exit(128 + 13));
