@@ -48,13 +48,8 @@ ${drawn.join('\n')}
 `;
 }
 
-interface Bar {
-  readonly x: number;
-  readonly y: number;
-  readonly length: number;
-}
-
-function bar({ x, y, length }: Bar, { subject }: Line, value: string): string {
+function bar(at: { x: number; y: number; length: number }, { subject }: Line, value: string): string {
+  const { x, y, length } = at;
   const long = Math.max(1, length).toFixed(1);
   return `<rect x="${x}" y="${y}" width="${long}" height="${barHeight}" rx="2" fill="${kinds[subject.kind].colour}"/>
 ${text(x + length + 6, y + 13, value)}`;

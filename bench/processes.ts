@@ -20,7 +20,7 @@ export interface Started {
   stop(patienceMs?: number): Promise<void>;
 }
 
-export interface StartOptions {
+interface StartOptions {
   readonly command: string;
   readonly args: readonly string[];
   readonly cores: string;
@@ -59,19 +59,12 @@ export function spawnHere(
   return child;
 }
 
-/** How a program ended. */
-export interface Ended {
-  /** Its exit code; null if it had none. */
-  readonly status: number | null;
-  readonly stderr: string;
-}
-
-/** Runs a program to its end. Unlike spawnSync it lets signals be heard meanwhile. */
+/** Runs a program to its end. Unlike spawnSync it lets signals be heard meanwhile. The status is null if a signal ended it. */
 export async function runToEnd(
   command: string,
   args: readonly string[],
   { cwd }: Pick<SpawnOptions, 'cwd'>,
-): Promise<Ended> {
+): Promise<{ status: number | null; stderr: string }> {
   const child = spawnHere(command, args, { cwd, stdio: ['ignore', 'ignore', 'pipe'] });
   let stderr = '';
   child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
@@ -89,15 +82,8 @@ function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
 }
 
 /** Starts a server on the cores and resolves when its port takes connections. */
-export async function start({
-  command,
-  args,
-  cores,
-  port,
-  log,
-  env = {},
-  cwd,
-}: StartOptions): Promise<Started> {
+export async function start(options: StartOptions): Promise<Started> {
+  const { command, args, cores, port, log, env = {}, cwd } = options;
   const out = openSync(log, 'a');
   const child = spawnHere('taskset', ['-c', cores, command, ...args], {
     cwd,

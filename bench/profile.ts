@@ -81,7 +81,7 @@ async function profile(): Promise<number> {
     const text = readWritten(folder);
     mkdirSync(data, { recursive: true });
     writeFileSync(kept, text);
-    const taken = readProfile(text, root, { fromUs, toUs });
+    const taken = readProfile(text, root, fromUs, toUs);
     const rate = Math.round(seen.requests / seen.seconds);
     process.stdout.write(
       `${rate} requests/s while sampled, ${seen.errors} errors, ${taken.busyMs.toFixed(0)} ms busy\n\n`,

@@ -32,14 +32,8 @@ interface Written {
 
 const idle = new Set(['(idle)', '(root)']);
 
-/** A stretch of time, in microseconds of the clock that `process.hrtime` reads. */
-export interface Stretch {
-  readonly fromUs: number;
-  readonly toUs: number;
-}
-
 /** Adds up the samples of a `.cpuprofile` that were taken in the stretch, but for those in which the thread was idle. */
-export function readProfile(text: string, root: string, { fromUs, toUs }: Stretch): Profile {
+export function readProfile(text: string, root: string, fromUs: number, toUs: number): Profile {
   const { nodes, startTime, samples, timeDeltas } = JSON.parse(text) as Written;
   let atUs = startTime;
   const selfUs = new Map<number, number>();

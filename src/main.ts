@@ -5,7 +5,7 @@ import { exitCodes } from './commands/exit-codes.ts';
 import { relaunch } from './commands/relaunch.ts';
 
 /** Since 26.5.1 a request cannot hide framing headers behind a thousand others (CVE-2026-58044). */
-const nodeVersionMin = [26, 5, 1] as const;
+const nodeVersionMin = '26.5.1';
 const compileCache = fileURLToPath(new URL('../node_modules/.cache/gatehouse', import.meta.url));
 
 // By default this signal opens the inspector, and with it everything in memory, to whoever may send signals.
@@ -15,10 +15,8 @@ process.on('SIGUSR1', () => undefined);
 delete process.env['DEBUG'];
 
 // Up to here no file may import by name what an old Node lacks: it would not link, and nobody would be told why.
-if (isOlder(process.versions.node, nodeVersionMin)) {
-  process.stderr.write(
-    `gatehouse: needs Node.js ${nodeVersionMin.join('.')} or later, this is ${process.version}\n`,
-  );
+if (ordinal(process.versions.node) < ordinal(nodeVersionMin)) {
+  process.stderr.write(`gatehouse: needs Node.js ${nodeVersionMin} or later, this is ${process.version}\n`);
   process.exitCode = exitCodes.unavailable;
 } else {
   if (process.argv[2] === 'serve') relaunch({ compileCache });
@@ -29,11 +27,7 @@ if (isOlder(process.versions.node, nodeVersionMin)) {
   await runCommand();
 }
 
-function isOlder(version: string, least: readonly number[]): boolean {
-  const parts = version.split('.').map(Number);
-  for (const [i, wanted] of least.entries()) {
-    const part = parts[i] ?? 0;
-    if (part !== wanted) return part < wanted;
-  }
-  return false;
+/** Versions in their order, as numbers. */
+function ordinal(version: string): number {
+  return version.split('.').reduce((sum, part) => sum * 1000 + Number(part), 0);
 }

@@ -7,20 +7,12 @@ import type { Logger } from '../telemetry/log.ts';
 import { peerOf } from '../wire/client-address.ts';
 import { AdminProblem } from './problem.ts';
 
-/** Decides who gets past the probes. */
-interface Guard {
-  /** Throws unless the request was meant for this listener. */
-  checkHost(req: IncomingMessage): void;
-  /** The token that the request shows; undefined where none is required. Throws when it shows no valid one. */
-  identify(req: IncomingMessage): AdminToken | undefined;
-}
-
 /** How many invalid tokens a network may send in a minute before it is told to slow down. */
 const failuresMax = 20;
 const perMs = 60_000;
 
-/** Creates a guard. The address is the configured one; its port may be 0. */
-export function createGuard({ admin }: Pick<Config, 'admin'>, logger: Logger): Guard {
+/** Decides who gets past the probes. The address is the configured one; its port may be 0. */
+export function createGuard({ admin }: Pick<Config, 'admin'>, logger: Logger) {
   const countFailed = countFailedKeys({
     failuresMax,
     perMs,
@@ -29,12 +21,14 @@ export function createGuard({ admin }: Pick<Config, 'admin'>, logger: Logger): G
       logger.warn(report, 'too many admin tokens that are not valid: somebody may be guessing'),
   });
   return {
-    checkHost(req) {
+    /** Throws unless the request was meant for this listener. */
+    checkHost(req: IncomingMessage): void {
       if (!isLoopback(admin.listen)) return;
       if (isLoopbackHost(givenOnce(req, 'host') ?? '')) return;
       throw new AdminProblem('misdirected', 'This listener answers to localhost or a loopback address');
     },
-    identify(req) {
+    /** The token that the request shows; undefined where none is required. Throws when it shows no valid one. */
+    identify(req: IncomingMessage): AdminToken | undefined {
       if (admin.tokens.length === 0) return undefined;
       const given = bearerOf(givenOnce(req, 'authorization'));
       // Looking for an empty one would let everybody in where a hash is that of a variable which was not set.

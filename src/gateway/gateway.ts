@@ -48,7 +48,7 @@ export async function startGateway(
   logger: Logger,
   role: Role = { isWorker: false, listen: config.listen },
 ): Promise<Gateway> {
-  const parts = await openParts({ config, logger, storeIdentity: role.storeIdentity });
+  const parts = await openParts(config, logger, role.storeIdentity);
   const running: Running = {
     parts,
     edition: openEdition(config, parts),

@@ -31,18 +31,15 @@ export interface Parts {
   readonly spools: SpoolRoom;
 }
 
-interface PartsOptions {
-  readonly config: Config;
-  readonly logger: Logger;
-  /** The database that the other workers work with. */
-  readonly storeIdentity: string | undefined;
-}
-
 /** Larger uploads wait in files, which the system keeps in memory only while there is room. */
 const spoolMemoryEachMax = 128 * 1024;
 
 /** Opens the store and makes what works with it. Rejects, with nothing left open, when the store or the spool cannot be used. */
-export async function openParts({ config, logger, storeIdentity }: PartsOptions): Promise<Parts> {
+export async function openParts(
+  config: Config,
+  logger: Logger,
+  storeIdentity: string | undefined,
+): Promise<Parts> {
   await checkSpool(config);
   const connections = new Connections(config.limits);
   const metrics = createMetrics(connections);
@@ -52,7 +49,8 @@ export async function openParts({ config, logger, storeIdentity }: PartsOptions)
     ...createStoreReporter(logger),
   });
   const store = watchStore(opened, metrics, logger);
-  const quotas = startQuotas(config, store, { metrics, logger });
+  const quotas = startQuotas(config, store, logger);
+  metrics.showLeases(() => quotas.counts);
   const keyChecks = openKeyChecks({
     store: store.keys,
     countFailure: metrics.countKeyFailure,
@@ -90,7 +88,7 @@ export async function closeParts(
   await store.close();
 }
 
-function upstreamEventsOf({ metrics, logger }: Witnesses): UpstreamEvents {
+function upstreamEventsOf({ metrics, logger }: Pick<Parts, 'metrics' | 'logger'>): UpstreamEvents {
   return {
     countError: metrics.countUpstreamError,
     setAside: (upstream, target, cause) =>
@@ -99,21 +97,14 @@ function upstreamEventsOf({ metrics, logger }: Witnesses): UpstreamEvents {
   };
 }
 
-interface Witnesses {
-  readonly metrics: Metrics;
-  readonly logger: Logger;
-}
-
-function startQuotas(config: Config, { ledger }: Store, { metrics, logger }: Witnesses): Quotas {
-  const quotas = new Quotas({
+function startQuotas(config: Config, { ledger }: Store, logger: Logger): Quotas {
+  return new Quotas({
     ledger,
     clock: systemClock,
     holder: randomBytes(9).toString('base64url'),
     deadlineMs: config.storeDeadlineMs,
     onError: (error) => logger.error({ cause: describeCause(error) }, 'a fault in the quotas'),
   });
-  metrics.showLeases(() => quotas.counts);
-  return quotas;
 }
 
 function tellLosses(

@@ -49,13 +49,11 @@ const pageHeaders = {
   'Referrer-Policy': 'no-referrer',
 } as const;
 
-/** Answers a request for a file of the page; false when it is not for one. Throws for a method that does not read. */
-type ServeConsole = (req: IncomingMessage, res: ServerResponse) => boolean;
-
 /** Creates the page from which people administer keys in a browser. Its files are read now and kept in memory. */
-export function createConsole(): ServeConsole {
+export function createConsole() {
   const files = new Map(Object.entries(names).map(([path, name]) => [path, readFile(name)]));
-  return function serve(req, res) {
+  /** Answers a request for a file of the page; false when it is not for one. Throws for a method that does not read. */
+  return function serve(req: IncomingMessage, res: ServerResponse): boolean {
     // Compared to the letter, as the paths of the API are.
     const file = files.get((req.url ?? '').split('?', 1)[0] ?? '');
     if (file === undefined) return false;
