@@ -87,46 +87,30 @@ export class Api {
       throw new AdminProblem('method_not_allowed', 'Method not allowed', { headers: allowed });
     }
     const asked = { operation, id, query, actor: token.name };
-    const desk = openDesk(configInForce(), store);
-    const work = async (): Promise<Answer> => {
-      if (operation.role === 'write' && token.role !== 'write') {
+    const isWrite = operation.role === 'write';
+    try {
+      if (isWrite && token.role !== 'write') {
         throw new AdminProblem('read_only', 'This token may read and not write');
       }
       const call = await this.#stopping.orStop(() => readCall(req, res, asked));
       const chunks = this.#stopping.untilBegun(call.lines.chunks);
-      return await operation.handle({ ...call, lines: { ...call.lines, chunks } }, desk);
-    };
-    return operation.role === 'write' ? await this.#performWrite(req, asked, work) : await performRead(work);
-  }
-
-  /** One line for each request that would change something, done or refused. */
-  async #performWrite(
-    req: IncomingMessage,
-    { operation, actor, id }: Asked,
-    work: () => Promise<Answer>,
-  ): Promise<Answer> {
-    const logChange = (status: number, keyId: string | undefined): void =>
-      this.#parts.logger.info(
-        { actor, operation: operation.id, keyId, status },
-        'an operator asked for a change',
-      );
-    try {
-      const result = await work();
-      logChange(result.status, id === '' ? result.headers?.['Location']?.split('/').at(-1) : id);
+      const desk = openDesk(configInForce(), store);
+      const result = await operation.handle({ ...call, lines: { ...call.lines, chunks } }, desk);
+      if (isWrite)
+        this.#tell(asked, result.status, id === '' ? result.headers?.['Location']?.split('/').at(-1) : id);
       return result;
     } catch (error) {
+      if (!isWrite) throw withNothingChanged(error);
       const status = hasLeft(req, error) ? statusOfGone : problemOf(error).status;
-      logChange(status, id !== '' && statusesOfKnown.has(status) ? id : undefined);
+      this.#tell(asked, status, id !== '' && statusesOfKnown.has(status) ? id : undefined);
       throw error;
     }
   }
-}
 
-async function performRead(work: () => Promise<Answer>): Promise<Answer> {
-  try {
-    return await work();
-  } catch (error) {
-    throw withNothingChanged(error);
+  /** One line for each request that would change something, done or refused. */
+  #tell({ actor, operation }: Asked, status: number, keyId: string | undefined): void {
+    const about = { actor, operation: operation.id, keyId, status };
+    this.#parts.logger.info(about, 'an operator asked for a change');
   }
 }
 

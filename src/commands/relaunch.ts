@@ -2,6 +2,9 @@ import { getHeapStatistics } from 'node:v8';
 import { unlessChosen } from './heap/chosen-flags.ts';
 import { youngGeneration } from './heap/young-generation.ts';
 
+/** In MB, from the memory of the machine or the container. */
+const nodesOwnMax = Math.floor(getHeapStatistics().heap_size_limit / 1024 / 1024);
+
 const choices = [
   { known: /semi-space/, flags: youngGeneration },
   /**
@@ -10,7 +13,7 @@ const choices = [
    */
   {
     known: /max-(?:old-space|heap)-size/,
-    flags: [`--max-old-space-size=${Math.min(1024, nodesOwnMax())}`],
+    flags: [`--max-old-space-size=${Math.min(1024, nodesOwnMax)}`],
   },
   /**
    * In quiet times V8 would forget the shapes of objects with no live instance: code that had learnt one takes a slower path for
@@ -46,9 +49,4 @@ export function relaunch({ compileCache }: { readonly compileCache: string }): v
   } catch {
     // A sandbox forbids it, or what is added makes command line and environment longer than the system takes.
   }
-}
-
-/** In MB, from the memory of the machine or the container. */
-function nodesOwnMax(): number {
-  return Math.floor(getHeapStatistics().heap_size_limit / 1024 / 1024);
 }

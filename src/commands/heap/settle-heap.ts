@@ -7,6 +7,10 @@ import { growInACrowd } from './young-generation.ts';
 /** Long enough for requests that waited for the start to be served first. */
 const afterMs = 2000;
 
+/**
+ * How the heap fills and grows. Not on the command line, where sizes are set: with one of these Node cannot use what it brings along
+ * compiled of itself, which costs 55 ms of CPU at every start.
+ */
 const choices = [
   /**
    * V8 would collect a young generation that is four fifths full on the next turn, in the middle of a burst of requests, which
@@ -32,7 +36,7 @@ const choices = [
 export function settleHeap(traffic: Traffic): void {
   // First, because V8 takes what was compiled with the flags that it starts with.
   flushCompileCache();
-  boundHeap();
+  for (const flag of unlessChosen(choices)) setFlagsFromString(flag);
   growInACrowd(traffic);
   const collect = findCollector();
   collectWhenQuiet(traffic, collect);
@@ -42,12 +46,4 @@ export function settleHeap(traffic: Traffic): void {
     process.nextTick(() => undefined);
     collect({ type: 'major', flavor: 'last-resort' });
   }, afterMs).unref();
-}
-
-/**
- * Not on the command line, where sizes are set: with one of these Node cannot use what it brings along compiled of itself, which
- * costs 55 ms of CPU at every start.
- */
-function boundHeap(): void {
-  for (const flag of unlessChosen(choices)) setFlagsFromString(flag);
 }

@@ -40,7 +40,9 @@ export function askInDialog({ title, content, action, danger = false, act }) {
       markFaults(form, error);
     }
     setBusy(false);
-    toFirstFault(form);
+    /** @type {HTMLElement | null} */
+    const firstFault = form.querySelector('[aria-invalid=true]');
+    firstFault?.focus();
   });
   dialog.addEventListener('cancel', (event) => {
     if (busy) event.preventDefault();
@@ -113,13 +115,6 @@ function markFaults(form, error) {
   for (const input of form.querySelectorAll('[name]')) {
     input.setAttribute('aria-invalid', String(names.has(input.getAttribute('name') ?? '')));
   }
-}
-
-/** @param {HTMLFormElement} form */
-function toFirstFault(form) {
-  /** @type {HTMLElement | null} */
-  const fault = form.querySelector('[aria-invalid=true]');
-  fault?.focus();
 }
 
 /** @param {...Node} content */
