@@ -34,7 +34,7 @@ export interface Seen {
   readonly errors: number;
 }
 
-export interface LoadOptions {
+interface LoadOptions {
   readonly port: number;
   readonly seconds: number;
   readonly cores: string;

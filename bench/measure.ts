@@ -33,7 +33,7 @@ export interface Outcome {
   readonly leftOut: readonly LeftOut[];
 }
 
-export interface MeasureOptions {
+interface MeasureOptions {
   readonly names: readonly string[];
   readonly pace: Pace;
   readonly folder: string;

@@ -7,7 +7,7 @@ export interface Share {
 }
 
 /** A CPU profile, one entry for each function that was seen at work. */
-export interface Profile {
+interface Profile {
   readonly busyMs: number;
   readonly functions: readonly Sampled[];
 }

@@ -128,7 +128,7 @@ function createHandler({ configInForce, readiness, metrics, logger }: AdminParts
 }
 
 /** As kube-apiserver has `exclude`. What is misspelt is refused: it would show in the outage that it was meant for. */
-export function excludesStore(target: string): boolean {
+function excludesStore(target: string): boolean {
   const parameters = [...new URLSearchParams(readTarget(target).query)];
   if (parameters.every(([name, value]) => name === 'exclude' && value === 'store'))
     return parameters.length > 0;

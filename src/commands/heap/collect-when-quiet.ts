@@ -2,7 +2,7 @@ import { getHeapSpaceStatistics, setFlagsFromString, type HeapSpaceInfo } from '
 import { runInNewContext } from 'node:vm';
 
 /** Collects what is no longer used: of the young generation only, or all that can be spared. */
-export type Collect = (how: { readonly type: 'minor' | 'major'; readonly flavor?: 'last-resort' }) => void;
+type Collect = (how: { readonly type: 'minor' | 'major'; readonly flavor?: 'last-resort' }) => void;
 
 /** What is being worked on, as far as the heap is concerned. */
 export interface Traffic {

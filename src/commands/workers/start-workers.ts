@@ -42,6 +42,8 @@ export async function startWorkers(
   const metrics = createMergedMetrics(own.registry);
   const crew = createCrew(config, log, { own, metrics, stop });
   endInGoodOrder(crew, stop, log);
+  const collect = (about: 'metrics' | 'counts'): Promise<void> =>
+    crew.ask(about, (snapshot, pid) => metrics.note(pid, snapshot));
   const readiness = readinessOf(crew, config.workers);
   own.showReadiness(async () => (await readiness.check()).ready);
   let current = config;
@@ -49,11 +51,17 @@ export async function startWorkers(
     configInForce: () => current,
     logger: log.logger,
     readiness,
-    metrics: metricsOf(crew, metrics),
+    metrics: {
+      contentType: metrics.contentType,
+      async metrics() {
+        await collect('metrics');
+        return await metrics.print();
+      },
+    },
   });
   setInterval(() => {
     crew.beginRound();
-    void collect(crew, 'counts', metrics);
+    void collect('counts');
   }, roundMs).unref();
   try {
     const { claim, listen } = await openPort(crew, config.listen, { config: handed, logForm: log.form });
@@ -160,20 +168,6 @@ function relayed(worker: Worker, log: Log): Worker {
     wholeLines((lines) => log.relay(lines)),
   );
   return worker;
-}
-
-async function collect(crew: Crew, about: 'metrics' | 'counts', metrics: MergedMetrics): Promise<void> {
-  await crew.ask(about, (snapshot, pid) => metrics.note(pid, snapshot));
-}
-
-function metricsOf(crew: Crew, metrics: MergedMetrics) {
-  return {
-    contentType: metrics.contentType,
-    metrics: async () => {
-      await collect(crew, 'metrics', metrics);
-      return await metrics.print();
-    },
-  };
 }
 
 /** Ready while one worker is: what is dealt to one that hangs waits in vain, but to take all from the others would be worse. */

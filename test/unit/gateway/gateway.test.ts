@@ -14,9 +14,12 @@ import { writeTemporary } from '../../helpers/config-file.ts';
 import { listen } from '../../helpers/listen.ts';
 import { until } from '../../helpers/poll.ts';
 import { exchange, requestBytes } from '../../helpers/raw-socket.ts';
-import { baseConfig, demoKey, overlay } from '../../helpers/start-gateway.ts';
+import { baseConfig, demoKey, overlay, type Yaml } from '../../helpers/start-gateway.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 import { settle } from '../../helpers/turnable-clock.ts';
+
+const logger = createLogger('silent', { write: () => undefined });
+const read = (t: TestContext, yaml: Yaml): Config => loadConfig(writeTemporary(t, stringify(yaml)), {});
 
 test('a configuration that is in force no more is not kept, whatever was taken over from it', async (t) => {
   const folder = tempFolder(t);
@@ -24,9 +27,8 @@ test('a configuration that is in force no more is not kept, whatever was taken o
   const configWith = (connections: number): Config => {
     const upstreams = { recognition: { connections }, other: { targets: ['http://127.0.0.1:9'] } };
     const yaml = overlay(baseConfig('http://127.0.0.1:9', folder), { store, upstreams });
-    return loadConfig(writeTemporary(t, stringify(yaml)), {});
+    return read(t, yaml);
   };
-  const logger = createLogger('silent', { write: () => undefined });
   const gateway = await startGateway(configWith(1), logger);
   t.after(() => gateway.drain());
   const gone = [2, 3].map((connections) => {
@@ -55,9 +57,9 @@ test('a reload ends the connections to an upstream that has changed, and keeps t
         upstream,
       })),
     });
-    return loadConfig(writeTemporary(t, stringify(yaml)), {});
+    return read(t, yaml);
   };
-  const gateway = await startGateway(configWith(1), createLogger('silent', { write: () => undefined }));
+  const gateway = await startGateway(configWith(1), logger);
   t.after(() => gateway.drain());
   const call = async (upstream: string): Promise<void> => {
     const request = requestBytes(`GET /v1/${upstream}`, [['apiKey', demoKey]]);
@@ -83,8 +85,7 @@ test('a gateway that cannot listen leaves no connection to its store', async (t)
     store: `redis://127.0.0.1:${await listen(t, store)}`,
     listen: new URL(taken.url).host,
   });
-  const logger = createLogger('silent', { write: () => undefined });
-  await assert.rejects(startGateway(loadConfig(writeTemporary(t, stringify(yaml)), {}), logger), {
+  await assert.rejects(startGateway(read(t, yaml), logger), {
     code: 'EADDRINUSE',
   });
   await until(() => open === 0);
@@ -99,8 +100,7 @@ test('a gateway that stops closes its store only when the change that an operato
     storeDeadline: '5s',
     admin: { token },
   });
-  const logger = createLogger('silent', { write: () => undefined });
-  const gateway = await startGateway(loadConfig(writeTemporary(t, stringify(yaml)), {}), logger);
+  const gateway = await startGateway(read(t, yaml), logger);
   const other = new DatabaseSync(file);
   t.after(() => other.close());
   other.exec('BEGIN IMMEDIATE');
