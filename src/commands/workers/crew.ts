@@ -8,9 +8,8 @@ import { exitCodes } from '../exit-codes.ts';
 import { CannotStart } from '../explain-start.ts';
 import { Backoff } from './backoff.ts';
 import { Member, tooSlow } from './member.ts';
-import { Questions } from './questions.ts';
 import { Starts } from './starts.ts';
-import type { Answers, Beginning, Question, Report, Ready } from './worker-messages.ts';
+import type { Answers, Beginning, Report, Ready } from './worker-messages.ts';
 
 interface CrewOptions {
   readonly count: number;
@@ -52,7 +51,6 @@ const reloadTurnMs = 2000;
 export class Crew {
   readonly #options: CrewOptions;
   readonly #members = new Set<Member>();
-  readonly #questions = new Questions<Member>();
   readonly #starts: Starts;
   #beginning: Beginning | undefined;
   /** Waits for longer and longer while workers end soon after their start, or before it. */
@@ -90,8 +88,7 @@ export class Crew {
     const ready = [...this.#members].filter(({ isReady }) => isReady);
     await Promise.all(
       ready.map(async (member) => {
-        const send = (question: Question): void => member.send({ kind: 'ask', ...question });
-        const answer = await this.#questions.ask(member, about, send, answerPatienceMs);
+        const answer = await member.ask(about, answerPatienceMs);
         if (answer !== undefined) heard(answer, member.pid);
       }),
     );
@@ -106,17 +103,11 @@ export class Crew {
     const reloads: Promise<unknown>[] = [];
     for (const member of this.#members) {
       if (member.beganWith === undefined || member.beganWith === config) continue;
-      const reloaded = this.#reloadOne(member, config);
+      const reloaded = member.reload(config);
       reloads.push(reloaded);
       await within(reloadTurnMs, reloaded);
     }
     await Promise.all(reloads);
-  }
-
-  /** Resolves when it serves by it, or has left: one that hangs is killed. */
-  async #reloadOne(member: Member, config: HandedConfig): Promise<void> {
-    const order = ({ id }: Question): void => member.send({ kind: 'reload', id, config });
-    await this.#questions.ask(member, 'reloaded', order, Infinity);
   }
 
   /** Has one of them tell which keys are in both the file and the store. */
@@ -169,7 +160,7 @@ export class Crew {
         if (report.kind === 'awake' && this.#beginning !== undefined) member.begin(this.#beginning);
         if (report.kind === 'leaving') setTimeout(() => this.#relieve(member), groupMs);
         if (report.kind === 'farewell') metrics.note(member.pid, report.counts);
-        if (report.kind === 'answer') this.#hear(member, report);
+        if (report.kind === 'answer') member.hear(report.id, report.answer);
         if (report.kind !== 'ready') return;
         member.markReady();
         resolve(report);
@@ -180,12 +171,6 @@ export class Crew {
         reject(new CannotStart(code, signal, member.isGivenUp));
       });
     });
-  }
-
-  /** An answer that comes too late for its question still shows that the worker lives. */
-  #hear(member: Member, { id, answer }: Extract<Report, { kind: 'answer' }>): void {
-    member.heard();
-    this.#questions.hear(id, answer);
   }
 
   /** All may be asked to leave at once: they serve until others have come in their places. */
@@ -206,7 +191,7 @@ export class Crew {
   #leave(member: Member, end: End): void {
     if (this.#isSteady()) this.#backoff.forget();
     this.#members.delete(member);
-    this.#questions.drop(member);
+    member.leave();
     const { metrics, logger } = this.#options;
     metrics.retire(member.pid);
     if (this.#state === 'running') this.#replaceEnded(member, end);

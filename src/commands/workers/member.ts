@@ -1,7 +1,10 @@
 import type { Worker } from 'node:cluster';
 import type { HandedConfig } from '../../config/hand-over.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import type { Beginning, Order } from './worker-messages.ts';
+import { afterReading } from '../../waiting/when-all-is-read.ts';
+import type { Answers, Beginning, Order } from './worker-messages.ts';
+
+type AnyAnswer = Answers[keyof Answers];
 
 /** A silent worker is told of after the first number of rounds and killed after the second, 30 s. A machine that sleeps has none. */
 const toldRounds = 3;
@@ -21,6 +24,9 @@ export class Member {
   /** Rounds since it last answered anything, or began to start. */
   #silentRounds = 0;
   #drained: Promise<void> | undefined;
+  /** The answers that are waited for, by the numbers of their questions. */
+  readonly #waiting = new Map<number, PromiseWithResolvers<AnyAnswer | undefined>>();
+  #askedCount = 0;
   /** The configuration of its start; undefined until it listens. */
   beganWith: HandedConfig | undefined;
   /** We have killed it. The log says why, unless we were asked to. */
@@ -53,16 +59,46 @@ export class Member {
     this.send({ kind: 'begin', beginning });
   }
 
+  /** Resolves with the answer, or with nothing once its time is over or the worker has left. */
+  async ask<About extends keyof Answers>(
+    about: About,
+    patienceMs: number,
+  ): Promise<Answers[About] | undefined> {
+    const answer = await this.#answerTo((id) => ({ kind: 'ask', id, about }), patienceMs);
+    return answer as Answers[About] | undefined;
+  }
+
+  /** Resolves when it serves by it, or has left: one that hangs is killed. */
+  async reload(config: HandedConfig): Promise<void> {
+    await this.#answerTo((id) => ({ kind: 'reload', id, config }));
+  }
+
+  async #answerTo(order: (id: number) => Order, patienceMs?: number): Promise<AnyAnswer | undefined> {
+    const id = (this.#askedCount += 1);
+    const answer = Promise.withResolvers<AnyAnswer | undefined>();
+    // If this process was held up, all answers may lie there unread.
+    if (patienceMs !== undefined) afterReading(patienceMs, () => answer.resolve(undefined));
+    this.#waiting.set(id, answer);
+    this.send(order(id));
+    return await answer.promise.finally(() => this.#waiting.delete(id));
+  }
+
   markReady(): void {
     this.#readyAt = performance.now();
     this.#silentRounds = 0;
     this.#logger.debug({ pid: this.pid }, 'a worker is ready');
   }
 
-  /** It has answered something, which shows that it lives. */
-  heard(): void {
+  /** It has answered, which shows that it lives. Nobody waits for an answer that comes too late. */
+  hear(id: number, answer: AnyAnswer): void {
     if (this.#silentRounds >= toldRounds) this.#logger.info({ pid: this.pid }, 'a worker answers again');
     this.#silentRounds = 0;
+    this.#waiting.get(id)?.resolve(answer);
+  }
+
+  /** It has left, and answers no more. */
+  leave(): void {
+    for (const answer of this.#waiting.values()) answer.resolve(undefined);
   }
 
   /** A round begins, and counts as missed until something is heard. */

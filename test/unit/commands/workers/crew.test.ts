@@ -4,7 +4,6 @@ import { EventEmitter } from 'node:events';
 import { test, type TestContext } from 'node:test';
 import { Backoff } from '../../../../src/commands/workers/backoff.ts';
 import { Crew } from '../../../../src/commands/workers/crew.ts';
-import { Questions } from '../../../../src/commands/workers/questions.ts';
 import type { Order } from '../../../../src/commands/workers/worker-messages.ts';
 import type { HandedConfig } from '../../../../src/config/hand-over.ts';
 import { createLogger } from '../../../../src/telemetry/log.ts';
@@ -198,17 +197,20 @@ test('who asks waits no longer than a moment for a worker that hangs', async (t)
 });
 
 test('nothing is kept of a question that was answered', async () => {
-  const questions = new Questions<object>();
-  const worker = await (async () => {
-    const asked = {};
-    await questions.ask(asked, 'logged', ({ id }) => questions.hear(id, true), Infinity);
-    return new WeakRef(asked);
+  const { crew, first } = await startCrew(undefined, 1);
+  const answer = await (async () => {
+    const asked = crew.ask('metrics', () => undefined);
+    const [question] = first.orders.filter((order) => order.kind === 'ask');
+    const told = [...counted];
+    first.emit('message', { kind: 'answer', id: question?.id, answer: told });
+    await asked;
+    return new WeakRef(told);
   })();
   await until(() => {
     collectGarbage();
-    return worker.deref() === undefined;
+    return answer.deref() === undefined;
   });
-  questions.drop({});
+  crew.kill();
 });
 
 test('a worker that goes on not answering is killed and replaced', async (t) => {
