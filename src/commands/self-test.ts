@@ -43,11 +43,9 @@ const limits: Limits = {
 };
 const noRoom = { memoryEachMax: 0, memoryMax: 0, diskMax: 0, directory: '' };
 
-type Find = () => Promise<FoundKey | undefined>;
-
 /** What becomes of the key when it is looked up, and of the request. */
 interface Way {
-  readonly find: Find;
+  readonly find: () => Promise<FoundKey | undefined>;
   readonly status: 401 | 404 | 500;
 }
 

@@ -1,16 +1,12 @@
 import { getHeapSpaceStatistics, setFlagsFromString, type HeapSpaceInfo } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import type { Connections } from '../../door/connections.ts';
 
 /** Collects what is no longer used: of the young generation only, or all that can be spared. */
 type Collect = (how: { readonly type: 'minor' | 'major'; readonly flavor?: 'last-resort' }) => void;
 
 /** What is being worked on, as far as the heap is concerned. */
-export interface Traffic {
-  /** How many requests. */
-  readonly inFlight: number;
-  /** Calls back whenever one of them is done. */
-  readonly whenDone: (listener: () => void) => void;
-}
+export type Traffic = Pick<Connections, 'inFlight' | 'whenDone'>;
 
 /** Looking takes a microsecond. Filling half of the young generation takes some 250 requests. */
 const looksEvery = 8;
