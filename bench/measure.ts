@@ -42,6 +42,19 @@ interface MeasureOptions {
   readonly progress: (text: string) => void;
 }
 
+/** How long a scenario takes, in seconds. */
+export function secondsOf(scenario: Scenario, names: readonly string[], pace: Pace): number {
+  const warm = subjects.filter(({ name, warmsUp }) => warmsUp && names.includes(name)).length;
+  const starts = scenario.startsAnew === true ? pace.rounds : 1;
+  const rounds = names.length * pace.rounds * (pace.leadInSeconds + pace.seconds);
+  const imports = keysOf(scenario) * secondsPerKey;
+  return starts * (names.length * startSeconds + warm * pace.warmSeconds) + rounds + imports;
+}
+
+/** About. */
+const startSeconds = 1;
+const secondsPerKey = 60e-6;
+
 /** What is known of one subject of a scenario. */
 interface Measured {
   readonly subject: Subject;

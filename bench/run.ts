@@ -9,7 +9,7 @@ import { countOf, orUsage, showHelp } from './flags.ts';
 import { installPeers } from './install-peers.ts';
 import type { Line } from './line.ts';
 import { here } from './machine.ts';
-import { measure, warmSeconds, type LeftOut, type Pace } from './measure.ts';
+import { measure, secondsOf, warmSeconds, type LeftOut, type Pace } from './measure.ts';
 import { printBar, printLeftOut, printPage, printScenario } from './report.ts';
 import { scenarios, type Scenario } from './scenarios.ts';
 import { subjects } from './subjects.ts';
@@ -81,13 +81,14 @@ async function bench(): Promise<number> {
   const lines: Line[] = [];
   const leftOut: LeftOut[] = [];
   for (const [at, scenario] of chosen.entries()) {
+    const place = `${at + 1} of ${chosen.length}, ${minutesOf(chosen.slice(at))} left: `;
     const requestsPerSecond = paceOf(scenario, lines);
     const outcome = await measure(scenario, {
       names: namesOf(scenario),
       pace,
       folder,
       requestsPerSecond,
-      progress: (text) => progress(`${at + 1} of ${chosen.length}: ${text}`),
+      progress: (text) => progress(`${place}${text}`),
     });
     progress('');
     process.stdout.write(`${printScenario(scenario, outcome.lines)}${printLeftOut(outcome.leftOut)}\n`);
@@ -137,6 +138,11 @@ function paceOf({ partOfPeak }: Scenario, lines: readonly Line[]): number | unde
     );
   }
   return (line?.requestsPerSecond ?? peakAssumed) * partOfPeak;
+}
+
+function minutesOf(left: readonly Scenario[]): string {
+  const seconds = left.reduce((sum, one) => sum + secondsOf(one, namesOf(one), pace), 0);
+  return seconds < 90 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`;
 }
 
 /** One line that is overwritten, if somebody is watching. */

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { judge } from '../../../bench/bar.ts';
 import { lineOf, type Round } from '../../../bench/line.ts';
 import { readSeen, type Request } from '../../../bench/load.ts';
+import { secondsOf } from '../../../bench/measure.ts';
 import { printBar, printScenario } from '../../../bench/report.ts';
 import { scenarios } from '../../../bench/scenarios.ts';
 import { subjects } from '../../../bench/subjects.ts';
@@ -106,4 +107,13 @@ test('who cannot take a load that is set is named, and at full load nobody is', 
     'express could not take this load: its latency is that of its peak',
   ]);
   assert.deepEqual(tooSlowIn('name-64'), []);
+});
+
+test('how long a scenario takes is known before', () => {
+  const pace = { rounds: 5, seconds: 3, warmSeconds: 16, leadInSeconds: 2 };
+  const load = { connections: 1, requests: [], keysAtRandom: 0 };
+  const scene = { name: 'x', title: '', load, subjects: [] };
+  const names = ['nginx', 'gatehouse'];
+  assert.equal(secondsOf(scene, names, pace), 2 + 16 + 2 * 5 * 5, 'one process of each');
+  assert.equal(secondsOf({ ...scene, startsAnew: true }, names, pace), 5 * (2 + 16) + 2 * 5 * 5);
 });
