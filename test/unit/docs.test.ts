@@ -121,7 +121,7 @@ test('stores.md says what to do about every reason for which Redis is away', () 
     .map(([reasons]) => reasons)
     .join();
   const entries = read('src/stores/redis/failures.ts').matchAll(
-    /code: '([^']+)',\s+means:\s+'([^'(]+?)(?: what it needs)? ?['(]/g,
+    /code: '([^']+)',\s+means:\s+'([^'(]+?)(?:(?<=our user)[^']+)? ?['(]/g,
   );
   // These are answered by asking otherwise, and are no reason.
   const asked = [...entries].filter(([, code = '']) => !['NOSCRIPT', 'CROSSSLOT'].includes(code));

@@ -1,5 +1,5 @@
 import type { Client } from './client/client.ts';
-import { lacksScript } from './failures.ts';
+import { isRefusal } from './failures.ts';
 import type { Script } from './scripts.ts';
 
 /** Sends something; `waiting` tells whether anybody still waits for the answer. */
@@ -13,7 +13,7 @@ export function callOf(script: Script, keys: readonly string[], args: Words): Co
   const words = [...keys, ...args];
   return (client, waiting) =>
     client.evalsha(script.sha, keys.length, ...words).catch((thrown: unknown) => {
-      if (!lacksScript(thrown) || !waiting()) throw thrown;
+      if (!isRefusal(thrown, 'NOSCRIPT') || !waiting()) throw thrown;
       return client.eval(script.source, keys.length, ...words);
     });
 }

@@ -1,5 +1,4 @@
 import { codeOf } from '../../content/error-code.ts';
-import { isObject } from '../../content/is-object.ts';
 import { StoreUnavailable, Unreadable } from '../ledger.ts';
 
 /** Why there is no answer, and whether there may be one in a moment. */
@@ -25,26 +24,43 @@ interface Failure {
 }
 
 /**
- * The answers by which Redis refuses, in our words. Scripts check every type before they write, so after any of these
- * nothing has changed. Redis 6.2 wraps what fails inside a script in an ERR, so the words are looked for anywhere.
+ * The answers by which Redis refuses, in our words. Scripts check every type before they write, so after nearly all of these nothing has
+ * changed. Redis 6.2 wraps what fails inside a script in an ERR, so the words are looked for anywhere.
  */
 const refusals: readonly {
   code: string;
   means: string;
   /** It is about this call: others would not fail too. */
   general?: false;
+  /** So is this, and it was not written by us. */
   unreadable?: true;
   isTemporary?: true;
+  /** A script may have written before it: keys are asked for before it runs, and it publishes before it writes. */
+  midway?: true;
 }[] = [
+  // What an ACL denies, in the words of Redis 6.2, of 7.0 and of later ones.
+  {
+    code: 'permissions to run|can.t run this command',
+    means: 'does not permit our user a command that it needs',
+    midway: true,
+  },
+  {
+    code: 'permissions to access .*\\bkeys?|can.t access at least one of the keys',
+    means: 'does not permit our user the names that it needs',
+  },
+  {
+    code: 'permissions to access .*\\bchannels?|can.t publish to the channel',
+    means: 'does not permit our user the channel that tells of changed keys',
+    general: false,
+  },
   { code: 'NOSCRIPT', means: 'does not know a script', general: false },
   {
     code: 'WRONGTYPE',
     means: 'holds something of another program under one of our names',
-    general: false,
     unreadable: true,
   },
   // Our own scripts say it.
-  { code: 'WRONGVALUE', means: 'holds a counter that is no number', general: false, unreadable: true },
+  { code: 'WRONGVALUE', means: 'holds a counter that is no number', unreadable: true },
   { code: 'CROSSSLOT', means: 'wants the keys of one call in one slot', general: false },
   { code: 'OOM', means: 'has no memory left (maxmemory)' },
   { code: 'READONLY', means: 'is a read-only replica' },
@@ -72,31 +88,6 @@ const refusals: readonly {
   { code: 'DB index is out of range', means: 'has no database of this number' },
 ];
 
-/**
- * What an ACL denies to us or to a script of ours, in the words of Redis 6.2, of 7.0 and of later ones. Keys are asked for
- * before a script runs, and a script publishes before it writes: only a command can be denied in its middle.
- */
-const denials: readonly { says: RegExp; what: string; general: boolean; midway: boolean }[] = [
-  {
-    says: /permissions to run|can't run this command/,
-    what: 'a command that it needs',
-    general: true,
-    midway: true,
-  },
-  {
-    says: /permissions to access .*\bkey|can't access at least one of the keys/,
-    what: 'the names that it needs',
-    general: true,
-    midway: false,
-  },
-  {
-    says: /permissions to access .*\bchannel|can't publish to the channel/,
-    what: 'the channel that tells of changed keys',
-    general: false,
-    midway: false,
-  },
-];
-
 /** A cluster answered each time that the slot is at, or on its way to, another node. */
 const sentOnTooOften = /^Too many Cluster redirections\. Last error: ReplyError: (?:MOVED|ASK|TRYAGAIN)\b/;
 
@@ -116,39 +107,30 @@ const passing = new Set([...neverSent, 'ECONNRESET', 'EPIPE', 'ETIMEDOUT']);
  * Describes what ioredis throws. Nothing of the original error goes on: it carries the command with its arguments, and
  * the text of a script or a URL may be in its message. `whyAway` is said for what tells nothing of the reason.
  */
-export function describeFailure(thrown: unknown, whyAway: Reason): Failure {
+export function describeFailure(thrown: unknown, { message: whyAway, isTemporary }: Reason): Failure {
   const { name, message, code } = read(thrown);
-  if (name === 'ReplyError') return { ...describeRefusal(message), answered: true };
-  if (wasNotSent(thrown)) {
-    const { message: why, isTemporary } = whyAway;
-    return fail(`is not connected: ${why}`, { mayHaveHappened: false, general: true, isTemporary });
-  }
+  if (name === 'ReplyError') return describeRefusal(message);
+  if (wasNotSent(thrown)) return fail(`is not connected: ${whyAway}`, { isTemporary });
   if (wasCutOff(thrown)) {
-    const { message: why, isTemporary } = whyAway;
-    const error = new StoreUnavailable(why, { mayHaveHappened: true, isTemporary });
+    const error = new StoreUnavailable(whyAway, { mayHaveHappened: true, isTemporary });
     return { error, general: true, answered: false };
   }
   const root = rootOf(thrown);
-  if (root instanceof Silence) {
-    return fail(root.message, { mayHaveHappened: true, general: true, isTemporary: true });
-  }
+  if (root instanceof Silence) return fail(root.message, { mayHaveHappened: true, isTemporary: true });
   if (sentOnTooOften.test(message)) {
-    const failure = fail('is moving the slot', { mayHaveHappened: false, general: false, isTemporary: true });
-    return { ...failure, answered: true };
+    return fail('is moving the slot', { general: false, answered: true, isTemporary: true });
   }
-  if (/No such master with that name/.test(message)) {
-    return fail('has no master of this name, say its sentinels', { mayHaveHappened: false, general: true });
+  if (message.includes('No such master with that name')) {
+    return fail('has no master of this name, say its sentinels', {});
   }
   if (message.startsWith('All sentinels are unreachable')) {
-    const { means, isTemporary } =
-      findRefusal(/ Last error: (.*)/s.exec(message)?.[1] ?? '') ?? silentSentinel;
-    const what = `cannot be found: the last sentinel that was asked ${means}`;
-    return fail(what, { mayHaveHappened: false, general: true, isTemporary });
+    const refusal = findRefusal(/ Last error: (.*)/s.exec(message)?.[1] ?? '') ?? silentSentinel;
+    const what = `cannot be found: the last sentinel that was asked ${refusal.means}`;
+    return fail(what, { isTemporary: refusal.isTemporary });
   }
   const socket = /^[A-Z][A-Z0-9_]{2,40}$/.test(code) ? ` (${code})` : '';
   return fail(`closed the connection or cannot be reached${socket}`, {
     mayHaveHappened: !neverSent.has(code),
-    general: true,
     isTemporary: passing.has(code) || message === connectionClosed,
   });
 }
@@ -159,30 +141,28 @@ export function notUnderstood(): StoreUnavailable {
 }
 
 function describeRefusal(message: string): Failure {
-  const denial = findDenial(message);
-  if (denial !== undefined) return denial;
   const refusal = findRefusal(message);
   if (refusal === undefined) {
-    return fail('answered with an error that is not known', { mayHaveHappened: true, general: false });
+    const doubts = { mayHaveHappened: true, general: false, answered: true };
+    return fail('answered with an error that is not known', doubts);
   }
-  const { means, general = true, isTemporary } = refusal;
-  const failure = fail(means, { mayHaveHappened: false, general, isTemporary });
-  return refusal.unreadable === true ? { ...failure, error: new Unreadable(`Redis ${means}`) } : failure;
+  const { means, general, isTemporary, midway, unreadable } = refusal;
+  if (unreadable) return { error: new Unreadable(`Redis ${means}`), general: false, answered: true };
+  const command = /permissions to run the '([a-z|]+)'/.exec(message)?.[1];
+  return fail(command === undefined ? means : `does not permit our user the command ${command}`, {
+    mayHaveHappened: midway && !message.startsWith('NOPERM'),
+    general,
+    answered: true,
+    isTemporary,
+  });
 }
 
-/** True for the answer of a server that knows scripts only in full, as after a restart: nothing has been done. */
-export function lacksScript(thrown: unknown): boolean {
-  return findRefusal(read(thrown).message)?.code === 'NOSCRIPT';
-}
-
-/** True for the answer of what looks like one server and is a cluster: nothing has been done. */
-export function wantsOneSlot(thrown: unknown): boolean {
-  return findRefusal(read(thrown).message)?.code === 'CROSSSLOT';
-}
-
-/** True for the answer of a server that has been made a replica: the connection leads to the wrong one. */
-export function isReadOnly(thrown: unknown): boolean {
-  return findRefusal(read(thrown).message)?.code === 'READONLY';
+/**
+ * True for the answer of a server that knows scripts only in full (NOSCRIPT), that looks like one and is a cluster (CROSSSLOT), or that
+ * has been made a replica (READONLY). Nothing has been done.
+ */
+export function isRefusal(thrown: unknown, code: 'NOSCRIPT' | 'CROSSSLOT' | 'READONLY'): boolean {
+  return findRefusal(read(thrown).message)?.code === code;
 }
 
 /** True for what ioredis says of a connection that it does not have, or has no more: it tells nothing of the reason. */
@@ -204,35 +184,23 @@ function wasCutOff(thrown: unknown): boolean {
   return read(thrown).name === 'MaxRetriesPerRequestError';
 }
 
-/** The command that Redis refused. */
-export function commandOf(thrown: unknown): string | undefined {
-  if (!(thrown instanceof Error && 'command' in thrown)) return undefined;
-  const { command } = thrown;
-  if (!isObject(command)) return undefined;
-  return typeof command['name'] === 'string' ? command['name'] : undefined;
-}
-
 function findRefusal(message: string): (typeof refusals)[number] | undefined {
-  return refusals.find(({ code }) => new RegExp(`(?:^|[\\s-])${code}\\b`).test(message));
+  return refusals.find(({ code }) => new RegExp(`(?:^|[\\s-])(?:${code})\\b`).test(message));
 }
 
-function findDenial(message: string): Failure | undefined {
-  const denial = denials.find(({ says }) => says.test(message));
-  if (denial === undefined) return undefined;
-  const command = /permissions to run the '([a-z|]+)'/.exec(message)?.[1];
-  const what = command === undefined ? denial.what : `the command ${command}`;
-  const inScript = !message.startsWith('NOPERM');
-  return fail(`does not permit our user ${what}`, {
-    mayHaveHappened: inScript && denial.midway,
-    general: denial.general,
-  });
+interface Doubts {
+  readonly mayHaveHappened?: boolean | undefined;
+  readonly general?: boolean | undefined;
+  readonly answered?: boolean;
+  readonly isTemporary?: boolean | undefined;
 }
 
 function fail(
   what: string,
-  { general, ...doubts }: { mayHaveHappened: boolean; general: boolean; isTemporary?: boolean | undefined },
+  { mayHaveHappened = false, general = true, answered = false, isTemporary }: Doubts,
 ): Failure {
-  return { error: new StoreUnavailable(`Redis ${what}`, doubts), general, answered: false };
+  const error = new StoreUnavailable(`Redis ${what}`, { mayHaveHappened, isTemporary });
+  return { error, general, answered };
 }
 
 /** A cluster that cannot be reached says so, and hides in a field why. */

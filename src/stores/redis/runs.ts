@@ -1,7 +1,7 @@
 import type { Breaker } from './breaker.ts';
 import type { Client } from './client/client.ts';
 import { callOf, type Command, type Words } from './command.ts';
-import { notUnderstood, wantsOneSlot } from './failures.ts';
+import { isRefusal, notUnderstood } from './failures.ts';
 import type { Call, Health } from './health.ts';
 import type { Script, SharedScript } from './scripts.ts';
 
@@ -69,7 +69,7 @@ export class Runs implements Call<unknown> {
     const together = callOf(this.#script.many, keys, words);
     return (client, waiting) =>
       together(client, waiting).catch((thrown: unknown) => {
-        if (!wantsOneSlot(thrown) || !waiting()) throw thrown;
+        if (!isRefusal(thrown, 'CROSSSLOT') || !waiting()) throw thrown;
         onCluster();
         return this.#askApart(client, waiting);
       });

@@ -2,14 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Unreadable } from '../../../src/stores/ledger.ts';
 import {
-  commandOf,
   describeFailure,
-  isReadOnly,
-  lacksScript,
+  isRefusal,
   NeverSent,
   Silence,
   tellsNoReason,
-  wantsOneSlot,
 } from '../../../src/stores/redis/failures.ts';
 import { replyError } from '../../helpers/reply-error.ts';
 
@@ -96,15 +93,16 @@ const refusals: readonly (readonly [answer: string, told: string])[] = [
     'Redis does not permit our user a command that it needs, may have happened, general, answered',
   ],
   ['NOPERM in words of its own', 'Redis does not permit our user what it needs, general, answered'],
-  [
-    'NOPERM No permissions to access a key',
-    'Redis does not permit our user the names that it needs, general, answered',
-  ],
-  [
-    "ERR The user executing the script can't access at least one of the keys",
-    'Redis does not permit our user the names that it needs, general, answered',
-  ],
   ...[
+    'NOPERM No permissions to access a key',
+    'NOPERM this user has no permissions to access one of the keys used as arguments',
+    "ERR The user executing the script can't access at least one of the keys",
+  ].map(
+    (answer) =>
+      [answer, 'Redis does not permit our user the names that it needs, general, answered'] as const,
+  ),
+  ...[
+    'NOPERM this user has no permissions to access one of the channels used as arguments',
     'ERR ACL failure in script: No permissions to access a channel',
     "ERR The user executing the script can't publish to the channel mentioned in the command",
   ].map(
@@ -194,13 +192,8 @@ test('what is to be done about a failure follows from how it begins, and from wh
     'none',
   ];
   assert.deepEqual(all.map(tellsNoReason), [true, true, true, false, false, false, false]);
-  assert.deepEqual(all.map(isReadOnly), [false, false, false, true, false, false, false]);
-  assert.deepEqual(all.map(wantsOneSlot), [false, false, false, false, true, false, false]);
-  assert.deepEqual(all.map(lacksScript), [false, false, false, false, false, true, false]);
-  const select = Object.assign(replyError('ERR DB index is out of range'), { command: { name: 'select' } });
-  const odd = [{ command: 7 }, { command: null }, { command: { name: 7 } }, {}].map((over) =>
-    Object.assign(replyError('ERR'), over),
+  const refused = (['READONLY', 'CROSSSLOT', 'NOSCRIPT'] as const).map((code) =>
+    all.findIndex((thrown) => isRefusal(thrown, code)),
   );
-  assert.equal(commandOf(select), 'select');
-  for (const other of [...odd, 'none']) assert.equal(commandOf(other), undefined);
+  assert.deepEqual(refused, [3, 4, 5]);
 });

@@ -3,7 +3,7 @@ import type { DNSLookupFunction } from 'ioredis/built/cluster/ClusterOptions.js'
 import type { Address, RedisAddress, RedisServers } from '../../../config/config.ts';
 import { within } from '../../../waiting/patience.ts';
 import { whenAllIsRead } from '../../../waiting/when-all-is-read.ts';
-import { commandOf, isReadOnly } from '../failures.ts';
+import { isRefusal } from '../failures.ts';
 import type { Trust } from './authorities.ts';
 import { endWhenConfused } from './end-when-confused.ts';
 import { followMaster } from './follow-master.ts';
@@ -90,8 +90,8 @@ function createRedis(servers: OneRedis, options: ConnectionOptions): Redis {
   const client = connectTo(servers, options);
   // A connection whose SELECT was refused would go on in database 0, where no key is known and no usage counted: ioredis 6.0.0
   // takes it for ready. So it is dropped before that, and made again.
-  client.on('error', (error) => {
-    if (commandOf(error) === 'select') client.disconnect(true);
+  client.on('error', (error: Error & { command?: { name?: unknown } }) => {
+    if (error.command?.name === 'select') client.disconnect(true);
   });
   return greetQuietly(client);
 }
@@ -147,7 +147,7 @@ function leaveReplica(): (error: Error) => false | 1 {
   let leftAt = -Infinity;
   return (error) => {
     const now = performance.now();
-    if (now - leftAt < reconnectMaxMs || !isReadOnly(error)) return false;
+    if (now - leftAt < reconnectMaxMs || !isRefusal(error, 'READONLY')) return false;
     leftAt = now;
     return 1;
   };
