@@ -4,6 +4,7 @@ import {
   type DrawAnswer,
   type Ledger,
   type CellsAnswer,
+  type PlaceOrder,
   type StepOrder,
   type UnitsOrder,
   type Usage,
@@ -29,6 +30,14 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
       order.held,
       ...order.counters.map(keptUntil),
     ]);
+  }
+
+  /** Whether it could be taken. */
+  async function takePlace({ keyId, placeId, expiresInMs }: PlaceOrder, limit: number): Promise<boolean> {
+    const places = nameKeys(prefix, keyId).places();
+    const args = [placeId, limit, expiresInMs, placeExpiresMaxMs];
+    const [entered] = numbersOf([await link.run(scripts.enter, [places], args)], 1);
+    return entered === 1;
   }
 
   return withChecks({
@@ -57,21 +66,8 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
       );
       return readCells(answer);
     },
-    async enter(order) {
-      const { keyId, placeId, limit, expiresInMs } = order;
-      const places = nameKeys(prefix, keyId).places();
-      const answer = await link.run(
-        scripts.enter,
-        [places],
-        [placeId, limit, expiresInMs, placeExpiresMaxMs],
-      );
-      const [entered] = numbersOf([answer], 1);
-      return entered === 1 ? 'entered' : 'full';
-    },
-    async stay(order) {
-      const { keyId, placeId, expiresInMs } = order;
-      await link.run(scripts.stay, [nameKeys(prefix, keyId).places()], [placeId, expiresInMs]);
-    },
+    enter: async (order) => ((await takePlace(order, order.limit)) ? 'entered' : 'full'),
+    stay: async (order) => void (await takePlace(order, Number.MAX_SAFE_INTEGER)),
     async leave(keyId, placeId) {
       const places = nameKeys(prefix, keyId).places();
       await link.send(places, (redis) => redis.zrem(places, placeId));

@@ -26,7 +26,6 @@ export const scripts = {
   reset: script(read('reset')),
   takeCells: shared(read('take-cells')),
   enter: shared(read('enter')),
-  stay: shared(read('stay')),
   findKey: shared(read('find-key')),
   changeKey: script(read('change-key')),
   addKeys: script(read('add-keys')),
