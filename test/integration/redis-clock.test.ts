@@ -3,8 +3,7 @@ import { after, test } from 'node:test';
 import * as fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { takeCells, type RateAsk, type RateState } from '../../src/stores/gcra.ts';
-import type { Words } from '../../src/stores/redis/command.ts';
-import { scripts, type Script } from '../../src/stores/redis/scripts.ts';
+import { scripts, type Script, type Words } from '../../src/stores/redis/scripts.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
 
 // What scripts answer at one moment or another: they run in a real Redis, by a clock that the test sets.

@@ -23,10 +23,9 @@ import {
 } from '../key-store.ts';
 import type { StoreOptions } from '../store.ts';
 import { eventsPerReading, watchChanges, type FeedAnswer } from '../watch-changes.ts';
-import { callOf } from './command.ts';
 import { notUnderstood } from './failures.ts';
 import type { Link } from './link.ts';
-import { scripts } from './scripts.ts';
+import { callOf, scripts } from './scripts.ts';
 
 interface RedisKeysOptions {
   readonly prefix: string;

@@ -1,11 +1,9 @@
 import { systemClock } from '../../waiting/clock.ts';
 import { type RoomSpot, turnsFor, WaitingRoom } from '../../waiting/waiting-room.ts';
-import type { Breaker } from './breaker.ts';
 import { sendAtOnce, sendTogether, type Client } from './client/client.ts';
-import { callOf, type Command, type Words } from './command.ts';
-import { type Call, Health } from './health.ts';
+import { type Breaker, type Call, Health } from './health.ts';
 import { Runs } from './runs.ts';
-import type { Script, SharedScript } from './scripts.ts';
+import { callOf, type Command, type Script, type SharedScript, type Words } from './scripts.ts';
 
 /** The way to Redis: every call answers within the deadline or rejects with `StoreUnavailable`. */
 export interface Link {

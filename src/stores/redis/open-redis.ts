@@ -4,11 +4,10 @@ import type { Store, StoreOptions } from '../store.ts';
 import { trustFor } from './client/authorities.ts';
 import { createClient, createListener, firstConnection, followSentinels } from './client/client.ts';
 import { listenOn } from './client/listen-on.ts';
-import { callOf } from './command.ts';
 import { createRedisKeys } from './keys.ts';
 import { createRedisLedger } from './ledger.ts';
 import { createLink } from './link.ts';
-import { scripts } from './scripts.ts';
+import { callOf, scripts } from './scripts.ts';
 
 /** How long opening waits, at least, for the first connection. A gateway may start before its Redis does. */
 const firstConnectionMs = 1000;

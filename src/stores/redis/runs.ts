@@ -1,9 +1,7 @@
-import type { Breaker } from './breaker.ts';
 import type { Client } from './client/client.ts';
-import { callOf, type Command, type Words } from './command.ts';
 import { isRefusal, notUnderstood } from './failures.ts';
-import type { Call, Health } from './health.ts';
-import type { Script, SharedScript } from './scripts.ts';
+import type { Breaker, Call, Health } from './health.ts';
+import { callOf, type Command, type Script, type SharedScript, type Words } from './scripts.ts';
 
 /** One caller of the script. */
 interface Run {

@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import type { Client } from './client/client.ts';
+import { isRefusal } from './failures.ts';
 
 /** A Lua script and the SHA-1 by which Redis knows it once it has seen it. */
 export interface Script {
@@ -44,4 +46,20 @@ function shared(source: string): SharedScript {
 
 function script(source: string): Script {
   return { source, sha: hash('sha1', source) };
+}
+
+/** Sends something; `waiting` tells whether anybody still waits for the answer. */
+export type Command<T> = (client: Client, waiting: () => boolean) => Promise<T>;
+
+/** The arguments of a script. Where callers share calls none is empty or has a space in it. */
+export type Words = readonly (string | number)[];
+
+/** The command that runs a script: by its SHA-1, or in full where Redis does not know that. */
+export function callOf({ sha, source }: Script, keys: readonly string[], args: Words): Command<unknown> {
+  const words = [...keys, ...args];
+  return (client, waiting) =>
+    client.evalsha(sha, keys.length, ...words).catch((thrown: unknown) => {
+      if (!isRefusal(thrown, 'NOSCRIPT') || !waiting()) throw thrown;
+      return client.eval(source, keys.length, ...words);
+    });
 }

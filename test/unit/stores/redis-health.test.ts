@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import type { Client } from '../../../src/stores/redis/client/client.ts';
 import { NeverSent } from '../../../src/stores/redis/failures.ts';
-import { Health } from '../../../src/stores/redis/health.ts';
+import { Breaker, Health } from '../../../src/stores/redis/health.ts';
 import { replyError } from '../../helpers/reply-error.ts';
 
 const closed = 'Redis closed the connection';
@@ -32,6 +32,28 @@ test('why there is no connection is what was heard of it last, and nothing once 
   assert.deepEqual(why(), ['Redis has no memory left (maxmemory)', false]);
   health.answered(call);
   assert.deepEqual(why(), [closed, true]);
+});
+
+test('a breaker opens after the failures in a row, lets one call try now and then, and closes with the first success', (t) => {
+  let now = 1_000;
+  t.mock.method(performance, 'now', () => now);
+  const breaker = new Breaker();
+  for (let call = 0; call < 4; call += 1) breaker.failed(1);
+  breaker.succeeded();
+  for (let call = 0; call < 4; call += 1) breaker.failed(1);
+  assert.equal(breaker.admits(), true, 'a success in between counts');
+  breaker.failed(1);
+  assert.deepEqual([breaker.admits(), breaker.admits()], [false, false]);
+  now += 200;
+  assert.deepEqual([breaker.admits(), breaker.admits()], [true, false], 'one at a time');
+  now += 100;
+  breaker.failed(1);
+  now += 199;
+  assert.equal(breaker.admits(), false, 'a failed try begins the pause anew');
+  now += 1;
+  assert.equal(breaker.admits(), true);
+  breaker.succeeded();
+  assert.deepEqual([breaker.admits(), breaker.admits()], [true, true]);
 });
 
 test('a Redis that is silent or away is not asked for a moment, until it has been well', () => {

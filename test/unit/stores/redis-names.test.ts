@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nameKeys } from '../../../src/stores/redis/names.ts';
-import { slotOf } from '../../../src/stores/redis/slot.ts';
+import { nameKeys, slotOf } from '../../../src/stores/redis/names.ts';
 
 const ids = ['', 'a', '}', '{}', '{a}b', 'a{b', ' ', 'ключ', '🔑', '\n', 'x'.repeat(300)];
 
