@@ -18,12 +18,8 @@ function checked<Order, Answer>(
   check: (order: NoInfer<Order>) => void,
   take: (order: Order) => Promise<Answer>,
 ): (order: Order) => Promise<Answer> {
-  return (order) => {
-    try {
-      check(order);
-    } catch (error) {
-      return Promise.reject(error);
-    }
+  return async (order) => {
+    check(order);
     return take(order);
   };
 }
