@@ -17,14 +17,11 @@ export interface Link {
   close(): void;
 }
 
-interface LinkOptions {
-  readonly deadlineMs: number;
-  /** The servers, as people read them. */
-  readonly where: string;
-}
-
-/** Puts a deadline and a breaker in front of a client. */
-export function createLink(client: Client, { deadlineMs, where }: LinkOptions): Link {
+/** Puts a deadline and a breaker in front of a client. `where` names the servers, as people read them. */
+export function createLink(
+  client: Client,
+  { deadlineMs, where }: { readonly deadlineMs: number; readonly where: string },
+): Link {
   const health = new Health(client, where);
   // The deadline is ours: a command that hangs in a socket or in a queue of the client has none of its own. If the process was
   // held up, an answer that came in time is read first.

@@ -57,6 +57,20 @@ export function createListener(address: RedisAddress, terms: Terms, client: Clie
   return connectInTurn(options, choose);
 }
 
+/**
+ * Listens on a channel with a client of its own, again whenever it connects. After each connection it calls `onNews` by itself:
+ * what was published in between is lost. Returns how to stop.
+ */
+export function listenOn(listener: Redis, channel: string, onNews: () => void): () => void {
+  // Without a listener ioredis prints errors. The calls that need Redis tell what is wrong with it.
+  listener.on('error', () => undefined);
+  listener.on('message', onNews);
+  listener.on('ready', () => {
+    listener.subscribe(channel).then(onNews, () => undefined);
+  });
+  return () => listener.disconnect();
+}
+
 /** Keeps the client connected to the master that Sentinel watches, wherever that is. Returns how to stop it. */
 export function followSentinels(address: RedisAddress, terms: Terms, client: Client): () => void {
   const { servers } = address;
@@ -172,10 +186,8 @@ async function connected(client: Client, withinMs: number): Promise<void> {
 }
 
 /**
- * Sends everything of this turn of the event loop in one write. The pipelines that ioredis makes by itself would do that too, but
- * it sends none until all answers to the last have come (6.0.0): each call would wait for nearly two round trips, and one slow
- * call would hold up all. In a cluster, while a slot moves, whole pipelines fail (its issue 2075). `sendLast` sends what has been
- * gathered by then.
+ * Sends everything of this turn of the event loop in one write, with what `sendLast` adds at its end. The pipelines that ioredis makes by
+ * itself wait for all answers to the last (6.0.0), and in a cluster fail whole while a slot moves (its issue 2075).
  */
 export function sendTogether(client: Client, sendLast: () => void): void {
   if (client instanceof Cluster) return;

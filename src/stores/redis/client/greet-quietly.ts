@@ -18,8 +18,10 @@ export function greetQuietly(client: Redis): Redis {
     // By this the client asks whether Redis is loading its data, and tells nobody if it is. If it may not ask, it is not.
     info: (answer: (error?: Error | null, text?: unknown) => void) =>
       info((error, text) => {
-        if (isLoading(text)) client.emit('loading');
-        const policy = evictionOf(text);
+        // What answers need not be a Redis, nor its answer a text.
+        const said = typeof text === 'string' ? text : '';
+        if (said.includes('\nloading:1')) client.emit('loading');
+        const policy = evictionOf(said);
         if (policy !== undefined) client.emit('evicting', policy);
         if (error?.message.includes('NOPERM') === true) answer(null, '');
         else answer(error, text);
@@ -31,7 +33,11 @@ export function greetQuietly(client: Redis): Redis {
     // A cluster asks where its slots are through a new duplicate each time.
     duplicate: (options: Partial<RedisOptions>) => tellWhyClosed(greetQuietly(duplicate(options))),
   });
-  return endWhenSilent(client).on('ready', () => introduce(client));
+  // Tells Redis whose connection it is, for people who list connections. The option of ioredis sends this first of all, and hides the
+  // answer: but a Redis that takes no more clients says so to the first command, and then closes.
+  return endWhenSilent(client).on('ready', () => {
+    client.client('SETNAME', 'gatehouse').catch(() => undefined);
+  });
 }
 
 /** Has the question of a cluster fail with why there is no connection, which the cluster ignores, and not as "closed". */
@@ -47,22 +53,9 @@ function tellWhyClosed(client: Redis): Redis {
   });
 }
 
-/** What answers need not be a Redis, nor its answer a text. */
-function isLoading(text: unknown): boolean {
-  return typeof text === 'string' && text.includes('\nloading:1');
-}
-
 /** The policy by which Redis would evict our data once its memory is full; undefined for one that evicts nothing. */
-function evictionOf(text: unknown): string | undefined {
-  if (typeof text !== 'string' || !/\nmaxmemory:[1-9]/.test(text)) return undefined;
-  const policy = /\nmaxmemory_policy:([a-z-]+)/.exec(text)?.[1];
+function evictionOf(info: string): string | undefined {
+  if (!/\nmaxmemory:[1-9]/.test(info)) return undefined;
+  const policy = /\nmaxmemory_policy:([a-z-]+)/.exec(info)?.[1];
   return policy === 'noeviction' ? undefined : policy;
-}
-
-/**
- * Tells Redis whose connection it is, for people who list connections. The option of ioredis sends this first of all, and hides
- * the answer: but a Redis that takes no more clients says so to the first command, and then closes.
- */
-function introduce(client: Redis): void {
-  client.client('SETNAME', 'gatehouse').catch(() => undefined);
 }

@@ -1,6 +1,6 @@
 import { ReplyError, type Cluster, type Redis } from 'ioredis';
+import { connectionClosed, NeverSent } from '../failures.ts';
 import { greetQuietly } from './greet-quietly.ts';
-import { markUnsent } from './mark-unsent.ts';
 
 const slotsRefreshMs = 1000;
 
@@ -13,7 +13,9 @@ export function tendNodes(cluster: Cluster): void {
   cluster.on('ready', () => cluster.nodes().forEach(connect));
   cluster.on('+node', (node: Redis) => {
     holdAsking(node);
-    queueNothing(node);
+    // Otherwise commands for a connection that is closing would be queued, and then fail together with what was sent. Before its
+    // first connection a node has to queue what the cluster itself asks it.
+    node.once('ready', () => (node.options.enableOfflineQueue = false));
     greetQuietly(node).on('evicting', (policy: string) => cluster.emit('evicting', policy));
     if (cluster.status === 'ready') connect(node);
   });
@@ -27,6 +29,33 @@ function refreshSlots(cluster: Cluster): void {
   cluster.on('ready', () => {
     timer = setInterval(() => cluster.refreshSlotsCache(), slotsRefreshMs).unref();
   });
+}
+
+/**
+ * Makes a call that found its node away fail as one that was never sent. The client fails it like those that were lost with their
+ * connection, but while it looks for the node: before the call is sent at all, or after an answer that redirects it.
+ */
+function markUnsent(cluster: Cluster): void {
+  const send = cluster.sendCommand.bind(cluster);
+  cluster.sendCommand = (command, ...rest) => {
+    let isLooking = false;
+    const whileLooking = (look: () => unknown): void => {
+      isLooking = true;
+      look();
+      isLooking = false;
+    };
+    const fail = command.reject.bind(command);
+    command.reject = (error) => fail(isLooking && saysClosed(error) ? new NeverSent() : error);
+    whileLooking(() => send(command, ...rest));
+    // The cluster has put its own in front, which looks where to go on from here.
+    const goOn = command.reject.bind(command);
+    command.reject = (error) => (saysClosed(error) ? goOn(error) : whileLooking(() => goOn(error)));
+    return command.promise;
+  };
+}
+
+function saysClosed({ message }: Error): boolean {
+  return message === connectionClosed;
 }
 
 /**
@@ -53,14 +82,6 @@ function tellWhyNotReady(cluster: Cluster): void {
 function connect(node: Redis): void {
   const isMaster = node.options.readOnly !== true;
   if (isMaster && node.status === 'wait') node.connect().catch(ignore);
-}
-
-/**
- * Otherwise commands for a connection that is closing would be queued, and then fail together with what was sent. Before its first
- * connection a node has to queue what the cluster itself asks it.
- */
-function queueNothing(node: Redis): void {
-  node.once('ready', () => (node.options.enableOfflineQueue = false));
 }
 
 /** Nobody holds the promise of its ASKING: a node that dies while a slot moves to it would end the process. */
