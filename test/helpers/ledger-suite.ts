@@ -361,33 +361,6 @@ function usageRules(kind: StoreKind): void {
 }
 
 function rateRules(kind: StoreKind): void {
-  const rates = [
-    { limit: 1000, perMs: 1000, burst: 5 },
-    { limit: 3, perMs: 10, burst: 2 },
-    { limit: 7, perMs: 10, burst: 20 },
-    { limit: 2000, perMs: 1000, burst: 1 },
-    { limit: 1, perMs: 60_000, burst: 3 },
-  ];
-  for (const rate of rates) {
-    test(`${rate.limit} per ${rate.perMs} ms with a burst of ${rate.burst} answers as an independent model`, async (t) => {
-      const { ledger } = await open(t, kind);
-      const intervalMs = rate.perMs / rate.limit;
-      const model = aRateModel(rate);
-      for (let round = 0; round < 150; round += 1) {
-        const want = 1 + (round % 3);
-        const answer = await ledger.takeCells({
-          keyId: 'key',
-          name: 'rate',
-          intervalMs,
-          burst: rate.burst,
-          want,
-        });
-        assert.deepEqual(answer, model(want, answer.now), `round ${round}`);
-        if (round % 40 === 39) await until(() => Date.now() > answer.now + 12);
-      }
-    });
-  }
-
   test('whoever waits as long as told is served', async (t) => {
     const { ledger } = await open(t, kind);
     const order = { keyId: 'key', name: 'rate', intervalMs: 100 / 7, burst: 1, want: 1 };
@@ -411,23 +384,6 @@ function rateRules(kind: StoreKind): void {
     assert.equal((await ledger.takeCells({ ...order, name: 'other' })).kind, 'taken');
     assert.equal((await ledger.takeCells({ ...order, keyId: 'other' })).kind, 'taken');
   });
-
-  const edits = [
-    { name: 'whose limit is raised', intervalMs: 360_000, burst: 10, edit: { intervalMs: 20 } },
-    { name: 'whose burst is lowered', intervalMs: 20, burst: 100_000, edit: { burst: 2 } },
-  ];
-  for (const { name, intervalMs, burst, edit } of edits) {
-    test(`a rate ${name} serves whoever waits as long as told`, async (t) => {
-      const { ledger } = await open(t, kind);
-      const order = { keyId: 'key', name: 'rate', intervalMs, burst, want: burst };
-      assert.equal((await ledger.takeCells(order)).kind, 'taken');
-      const edited = { ...order, ...edit, want: 1 };
-      const refused = await ledger.takeCells(edited);
-      assert.ok(refused.kind === 'too_fast' && refused.retryInMs <= 20, JSON.stringify(refused));
-      await until(() => Date.now() >= refused.now + refused.retryInMs);
-      assert.equal((await ledger.takeCells(edited)).kind, 'taken');
-    });
-  }
 
   test('fifty callers at once get exactly the burst', async (t) => {
     const { ledger } = await open(t, kind);
@@ -507,23 +463,4 @@ function told(answer: DrawAnswer): string {
   if (answer.kind === 'not_current') return answer.kind;
   const units = answer.kind === 'drawn' ? ` ${answer.units}` : '';
   return `${answer.kind}${units}, used [${answer.used.join()}]`;
-}
-
-/** GCRA in whole numbers: time is counted in parts of a millisecond that make the interval whole. */
-function aRateModel({ limit, perMs, burst }: { limit: number; perMs: number; burst: number }) {
-  const scale = BigInt(limit);
-  const interval = BigInt(perMs);
-  let arrival = 0n;
-  return (want: number, nowMs: number): object => {
-    const now = BigInt(nowMs) * scale;
-    const from = arrival > now ? arrival : now;
-    const free = (now + BigInt(burst) * interval - from) / interval;
-    if (free < 1n) {
-      const wait = from + interval - BigInt(burst) * interval - now;
-      return { kind: 'too_fast', retryInMs: Number((wait + scale - 1n) / scale), now: nowMs };
-    }
-    const cells = free < BigInt(want) ? free : BigInt(want);
-    arrival = from + cells * interval;
-    return { kind: 'taken', cells: Number(cells), remaining: Number(free - cells), now: nowMs };
-  };
 }

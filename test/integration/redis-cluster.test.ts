@@ -4,7 +4,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test, type TestContext } from 'node:test';
-import { setImmediate, setTimeout as pause } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import { createServer } from 'node:tls';
 import type { Cluster } from 'ioredis';
 import type { RedisAddress } from '../../src/config/config.ts';
@@ -22,15 +22,7 @@ import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
 import { startRedisCluster, type RedisCluster } from '../helpers/redis-cluster.ts';
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
-import {
-  counters,
-  DEADLINE_MS,
-  failureOf,
-  openHasty,
-  openAt,
-  outcomeOf,
-  recovers,
-} from '../helpers/store-faults.ts';
+import { counters, DEADLINE_MS, failureOf, openAt, outcomeOf, recovers } from '../helpers/store-faults.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
 const cluster = await startRedisCluster({ after });
@@ -136,19 +128,6 @@ test('a node that is stopped fails its own keys in time and leaves the others al
     await until(async () => (await outcomeOf(store.ledger.cancelDraw(order))) === undefined);
   assert.equal(await usedOf(store.ledger, counters, ill), String(1 + more));
   for (const keyId of well) assert.equal(await usedOf(store.ledger, counters, keyId), '13');
-});
-
-test('a node that is stopped leaves alone the keys of another node whose slots are next to its own', async (t) => {
-  const store = await openAt(t, freshUrl(), { deadlineMs: DEADLINE_MS });
-  const first = Math.ceil(16_384 / cluster.nodes.length);
-  const ill = keyBetween(first - 300, first);
-  const well = keyBetween(first, first + 300);
-  for (const keyId of [ill, well]) await store.ledger.draw(aDraw({ counters, keyId }));
-  cluster.nodes[0]?.signal('SIGSTOP');
-  t.after(() => cluster.nodes[0]?.signal('SIGCONT'));
-  const draws = Array.from({ length: 12 }, () => store.ledger.draw(aDraw({ counters, keyId: ill })));
-  for (const draw of draws) await failureOf(draw);
-  assert.equal((await store.ledger.draw(aDraw({ counters, keyId: well }))).kind, 'drawn');
 });
 
 test('a node that is killed and comes back is found again, with the usage that it kept', async (t) => {
@@ -295,14 +274,6 @@ function keyOn(index: number): string {
   return keysOn(index)[0] ?? assert.fail('no such key');
 }
 
-/** An API key whose slot is one of these. */
-function keyBetween(first: number, last: number): string {
-  for (let nth = 0; ; nth += 1) {
-    const slot = slotOfKey(`key-${nth}`);
-    if (slot >= first && slot < last) return `key-${nth}`;
-  }
-}
-
 /** API keys whose slots, different ones, are served by the node. */
 function keysOn(index: number): readonly string[] {
   const ids = Array.from({ length: 50 }, (_, attempt) => `key-${attempt}`);
@@ -361,47 +332,6 @@ test('a slot that stays between two nodes is told as that, and its neighbours ar
 });
 
 const slotOfKey = (keyId: string): number => slotOf(nameKeys('', keyId).places());
-
-test('a change of a key is heard, though calls for slots beside those of the keys fail all the while', async (t) => {
-  const url = freshUrl();
-  const [store, other] = [await openHasty(t, url), await openAt(t, url)];
-  const key = aKey();
-  const home = slotOf('{keys}');
-  const ids = Array.from({ length: 500 }, (_, nth) => `beside-${nth}`);
-  const keyId = ids.find(
-    (id) => slotOfKey(id) !== home && Math.floor(slotOfKey(id) / 1024) === Math.floor(home / 1024),
-  );
-  assert.ok(keyId);
-  const [from, to] = [cluster.nodeOf(home), cluster.nodes[2] as RedisServer];
-  const slot = slotOfKey(keyId);
-  await moveSlot(slot, from, to);
-  const load = new AbortController();
-  let busy: Promise<void> | undefined;
-  t.after(async () => {
-    load.abort();
-    await busy;
-    to.signal('SIGCONT');
-    await moveSlot(slot, to, from);
-  });
-  const events: string[] = [];
-  t.after(store.keys.watch((event) => events.push(event.kind)));
-  await until(() => events.includes('missed'));
-  to.signal('SIGSTOP');
-  busy = (async () => {
-    while (!load.signal.aborted) {
-      void outcomeOf(store.ledger.draw(aDraw({ counters, keyId })));
-      await pause(1);
-    }
-  })();
-  await until(async () =>
-    (await outcomeOf(store.ledger.draw(aDraw({ counters, keyId }))))?.message.includes(
-      'not asked for a moment',
-    ),
-  );
-  assert.equal(await other.keys.changeKey({ from: undefined, to: key, note: aNote() }), 'done');
-  // By luck it would be heard after a minute.
-  await until(() => events.includes('added'), { within: 30_000 });
-});
 
 test('keys live in a cluster, and a change of one is heard', async (t) => {
   const store = await openAt(t, freshUrl());

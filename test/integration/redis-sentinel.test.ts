@@ -110,33 +110,6 @@ test('with min-replicas-to-write a planned failover loses no change of a key but
   assert.ok(known.filter((key) => key === undefined).length <= 1);
 });
 
-test('after a planned failover a key that was busy at the old master to the last has its shared places', async (t) => {
-  const { url, replica, sentinel } = await startRedisSentinel(t);
-  const { ledger } = await openAt(t, url);
-  const places = new Concurrency({ ledger, clock: systemClock, onError: assert.ifError });
-  const enter = async () => await places.enter('ada', { limit: 8, shared: true }, 'refuse');
-  let entered = 0;
-  const stop = new AbortController();
-  t.after(() => stop.abort());
-  const calling = Array.from({ length: 8 }, async () => {
-    while (!stop.signal.aborted) {
-      const answer = await enter().catch(() => undefined);
-      await pause(5);
-      if (answer?.kind !== 'place') continue;
-      entered += 1;
-      answer.leave();
-    }
-  });
-  await until(() => entered > 500);
-  await sentinel.say('SENTINEL', 'FAILOVER', 'main');
-  await until(async () => / cmd=(?:evalsha|zrem)/.test(await replica.say('CLIENT', 'LIST')));
-  const before = entered;
-  // Later they would have expired.
-  await until(() => entered > before + 500, { within: 10_000 });
-  stop.abort();
-  await Promise.all(calling);
-});
-
 test('who is led back to the old master by a sentinel that has not heard of the failover is taken off it again', async (t) => {
   const [old, next] = [await startRedisServer(t), await startRedisServer(t)];
   const [knowing, stale] = [await startFakeSentinel(t, old.port), await startFakeSentinel(t, old.port)];
