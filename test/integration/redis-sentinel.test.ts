@@ -125,28 +125,6 @@ test('who is led back to the old master by a sentinel that has not heard of the 
   await until(async () => (await clientsOf(next)).length > 0);
 });
 
-for (const [title, later] of [
-  ['a master that has become the master again', { epoch: 6 }],
-  ['the only master that is left, named by sentinels that were set up anew', { epoch: 0 }],
-] as const) {
-  test(`who is at ${title} stays there`, async (t) => {
-    const [first, second] = [await startRedisServer(t), await startRedisServer(t)];
-    const sentinel = await startFakeSentinel(t, first.port);
-    const store = await openAt(t, `redis+sentinel://127.0.0.1:${sentinel.port}/main/1`);
-    await store.ping();
-    await until(() => sentinel.looks > 0);
-    Object.assign(sentinel, { masterPort: second.port, epoch: 5 });
-    await until(async () => (await clientsOf(second)).length > 0);
-    Object.assign(sentinel, { masterPort: first.port, ...later });
-    await second.stop();
-    await until(async () => (await outcomeOf(store.ping())) === undefined);
-    const [clients, looks] = [await clientsOf(first), sentinel.looks];
-    assert.ok(clients.length > 0);
-    await until(() => sentinel.looks >= looks + 4);
-    assert.deepEqual(await clientsOf(first), clients, 'it was taken off');
-  });
-}
-
 test('a master that takes over without a failed call is told soon of the places that were left, and of those that are kept', async (t) => {
   const [old, next] = [await startRedisServer(t), await startRedisServer(t)];
   const sentinel = await startFakeSentinel(t, old.port);

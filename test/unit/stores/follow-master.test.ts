@@ -42,12 +42,15 @@ test('who has found the way by itself stays, and so does who is at what has the 
   client.stream.remoteAddress = second;
   Object.assign(sentinel, { master: second, epoch: 6 });
   assert.deepEqual(await look(), []);
+  // It is the master again after one more failover.
+  client.stream.remoteAddress = first;
+  Object.assign(sentinel, { master: first, epoch: 7 });
+  assert.deepEqual(await look(), []);
   // Sentinels that were set up anew.
-  Object.assign(sentinel, { master: 'name', epoch: 6 });
+  Object.assign(sentinel, { master: 'name' });
   assert.deepEqual(await look(), ['client']);
   assert.deepEqual(await look(), []);
   Object.assign(sentinel, { master: first });
-  client.stream.remoteAddress = first;
   assert.deepEqual(await look(), []);
 });
 
