@@ -17,19 +17,17 @@ import { scripts } from './scripts.ts';
 
 /** The ledger in Redis: one script per step, by Redis's own clock. */
 export function createRedisLedger(link: Link, prefix: string): Ledger {
-  function stepKeys({ keyId, holder, counters }: StepOrder): string[] {
+  /** What the scripts that take a step begin with. */
+  function beginStep({ id, keyId, holder, counters }: StepOrder) {
     const names = nameKeys(prefix, keyId);
-    return [...names.steps(holder), ...counters.map(names.counter)];
+    const keys = [...names.steps(holder), ...counters.map(names.counter)];
+    // The colon keeps ids apart from the fields in which a hash of steps describes itself.
+    return [keys, [`:${id}`, holder]] as const;
   }
 
   async function add(order: UnitsOrder, units: number): Promise<void> {
-    await link.run(scripts.add, stepKeys(order), [
-      stepId(order.id),
-      order.holder,
-      units,
-      order.held,
-      ...order.counters.map(keptUntil),
-    ]);
+    const [keys, step] = beginStep(order);
+    await link.run(scripts.add, keys, [...step, units, order.held, ...order.counters.map(keptUntil)]);
   }
 
   /** Whether it could be taken. */
@@ -42,29 +40,24 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
 
   return withChecks({
     async draw(order) {
-      const { holder, need, want, held, counters } = order;
+      const { need, want, held, counters } = order;
       const periods = counters.flatMap((counter) => [
         counter.limit,
         counter.periodStart,
         counter.periodEnd,
         keptUntil(counter),
       ]);
-      const args = [stepId(order.id), holder, need, want, held, ...periods];
-      return readDraw(counters.length, await link.run(scripts.draw, stepKeys(order), args));
+      const [keys, step] = beginStep(order);
+      const answer = await link.run(scripts.draw, keys, [...step, need, want, held, ...periods]);
+      return readDraw(counters.length, answer);
     },
     giveBack: (order) => add(order, -order.units),
     charge: (order) => add(order, order.units),
-    async cancelDraw(order) {
-      await link.run(scripts.cancel, stepKeys(order), [stepId(order.id), order.holder]);
-    },
+    cancelDraw: async (order) => void (await link.run(scripts.cancel, ...beginStep(order))),
     async takeCells(order) {
       const { keyId, name, intervalMs, burst, want } = order;
-      const answer = await link.run(
-        scripts.takeCells,
-        [nameKeys(prefix, keyId).rate(name)],
-        [intervalMs, burst, want],
-      );
-      return readCells(answer);
+      const rate = nameKeys(prefix, keyId).rate(name);
+      return readCells(await link.run(scripts.takeCells, [rate], [intervalMs, burst, want]));
     },
     enter: async (order) => ((await takePlace(order, order.limit)) ? 'entered' : 'full'),
     stay: async (order) => void (await takePlace(order, Number.MAX_SAFE_INTEGER)),
@@ -79,20 +72,13 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
     },
     async readUsage(keyId, counters) {
       if (counters.length === 0) return [];
-      const answer = await link.run(scripts.usage, counters.map(nameKeys(prefix, keyId).counter), [
-        leaseToldMs,
-      ]);
-      return readUsage(counters.length, answer);
+      const names = counters.map(nameKeys(prefix, keyId).counter);
+      return readUsage(counters.length, await link.run(scripts.usage, names, [leaseToldMs]));
     },
     async resetUsage(keyId, counters) {
       await link.run(scripts.reset, counters.map(nameKeys(prefix, keyId).counter), []);
     },
   });
-}
-
-/** Keeps ids apart from the fields in which a hash of steps describes itself. */
-function stepId(id: string): string {
-  return `:${id}`;
 }
 
 function readDraw(counters: number, answer: unknown): DrawAnswer {
