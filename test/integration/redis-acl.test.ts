@@ -116,14 +116,6 @@ for (const { lacks, rule, says } of mutes) {
   });
 }
 
-test('a draw that fails, as the user lacks a command, counts nothing', async (t) => {
-  const { redis, store } = await openAsUser(t);
-  await redis.say('ACL', 'SETUSER', 'gatehouse', '-hset');
-  assert.match((await failureOf(store.ledger.draw(aDraw({ counters })))).message, /does not permit/);
-  const [usage] = await store.ledger.readUsage('key', counters);
-  assert.equal(usage?.used, 0);
-});
-
 for (const command of ['hset', 'hdel', 'hlen', 'pexpire', 'pexpireat', 'pttl', 'unlink', 'rename', 'time']) {
   test(`a step that is tried again and again, as the user lacks ${command}, counts once`, async (t) => {
     const { redis, store } = await openAsUser(t);

@@ -14,11 +14,6 @@ test('all that belongs to one API key lies in one slot, whatever is in its id an
   }
 });
 
-test('no two API keys share a name', () => {
-  const all = ids.map((id) => nameKeys('p:', id).counter({ name: 'n', periodStart: 5 }));
-  assert.equal(new Set(all).size, ids.length);
-});
-
 test('slots are those of the specification', () => {
   // From CLUSTER KEYSLOT of a real server.
   const slots = {
