@@ -206,9 +206,9 @@ export function sendAtOnce(client: Client): void {
 }
 
 function clusterOptions(options: ConnectionOptions) {
-  const { retryStrategy: _retryStrategy, enableOfflineQueue: _enableOfflineQueue, ...redisOptions } = options;
   return {
-    redisOptions,
+    // Of these the client of a cluster sets for its nodes itself whether they queue, and when they try again.
+    redisOptions: options,
     enableOfflineQueue: false,
     clusterRetryStrategy: reconnectInMs,
     // A node that stays away is given up: when none is left, the cluster is looked for again, where its names lead by then.
