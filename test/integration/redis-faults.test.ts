@@ -8,20 +8,17 @@ import { setImmediate } from 'node:timers/promises';
 import { createSecureContext } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
-import { Quotas } from '../../src/quota/quotas.ts';
 import { feedEntriesMax, type KeyEvent } from '../../src/stores/key-store.ts';
-import { StoreUnavailable, Unreadable, type DrawOrder, type Ledger } from '../../src/stores/ledger.ts';
+import { StoreUnavailable, Unreadable, type DrawOrder } from '../../src/stores/ledger.ts';
 import { firstConnection } from '../../src/stores/redis/client/client.ts';
 import { createLink } from '../../src/stores/redis/link.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
-import { systemClock } from '../../src/waiting/clock.ts';
 import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
 import { makeCertificate } from '../helpers/certificates.ts';
 import { writeTemporary } from '../helpers/config-file.ts';
 import { greet, startFake } from '../helpers/fake-redis.ts';
 import { hearChanges } from '../helpers/hear-changes.ts';
 import { holdUp } from '../helpers/hold-up.ts';
-import { aPlan, aQuota } from '../helpers/lease-scene.ts';
 import { aCounter, aDraw, someUnits, usedOf } from '../helpers/ledger-orders.ts';
 import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
@@ -41,16 +38,6 @@ import {
 import { startTcpProxy } from '../helpers/tcp-proxy.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 import { startTlsRedis } from '../helpers/tls-redis.ts';
-
-function quotasOn(ledger: Ledger, deadlineMs: number): Quotas {
-  return new Quotas({
-    ledger,
-    clock: systemClock,
-    holder: 'one',
-    deadlineMs,
-    onError: (error) => assert.ifError(error),
-  });
-}
 
 test('an answer that came while the process was held up came in time', async (t) => {
   const { store } = await ownRedis(t, openHasty);
@@ -74,44 +61,6 @@ test('a connection is kept although the process was held up for longer than sile
   assert.equal(await asked, undefined);
   // Ours to pause it and to ask are two.
   assert.equal(Number(await connections()) - before, 2);
-});
-
-test('a call has all of its time, and so has who waits for it, however long the process takes to send it', async (t) => {
-  const { store } = await ownRedis(t, openAt, { deadlineMs: 2_000 });
-  const quotas = quotasOn(store.ledger, 2_000);
-  const plan = aPlan({ quotas: [aQuota(1000)] });
-  const paced = aPlan({ quotas: [], rate: { limit: 1000, perMs: 1000, burst: 1000 } });
-  await recovers(store);
-  const drawn = store.ledger.draw(aDraw({ counters }));
-  const decisions = [plan, plan, paced, paced].map((limits) =>
-    quotas.reserve({ keyId: 'key', plan: limits, cost: 1 }),
-  );
-  holdUp(2_500);
-  assert.equal((await drawn).kind, 'drawn');
-  for (const decision of decisions) assert.equal((await decision).kind, 'grant');
-});
-
-test('who waits for a second call gets its answer, although each turn of the process outlasts the deadline', async (t) => {
-  const { redis, store } = await ownRedis(t, openAt, { deadlineMs: 700 });
-  const quotas = quotasOn(store.ledger, 700);
-  const strict = aPlan({ quotas: [aQuota(1000)], consistency: 'strict' });
-  const paced = aPlan({ quotas: [], rate: { limit: 10, perMs: 1000, burst: 10 } });
-  const ask = (keyId: string, whom = quotas) =>
-    [strict, paced].map((plan) => whom.reserve({ keyId, plan, cost: 1 }));
-  await recovers(store);
-  const patient = quotasOn((await openAt(t, redis.url)).ledger, 10_000);
-  for (const decision of ask('other', patient)) await decision; // Redis knows the scripts from now on
-  let starved = true;
-  const starve = (): void => {
-    holdUp(800);
-    if (starved) globalThis.setImmediate(starve);
-  };
-  t.after(() => (starved = false));
-  starve();
-  const first = ask('key');
-  await setImmediate(); // the calls for these are sent
-  const second = ask('key');
-  for (const decision of [...first, ...second]) assert.equal((await decision).kind, 'grant');
 });
 
 const feed = 'gatehouse:{keys}:changes';
