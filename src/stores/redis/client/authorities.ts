@@ -13,22 +13,19 @@ export interface Trust {
   readonly rejectUnauthorized?: boolean;
 }
 
-/** What connections to these servers trust. */
+/**
+ * What connections to these servers trust. The authorities in a file are read whenever a connection is made: a new one is trusted
+ * without a restart. While the file cannot be used, the last ones read from it are. Throws when it cannot be used at the start.
+ */
 export function trustFor({ servers, tls }: RedisAddress): Trust {
   // Where other servers are is learnt from sentinels and nodes, mostly as addresses.
   const name = servers.kind === 'single' ? serverNameOf(servers.address.host) : undefined;
-  const named = name === undefined ? {} : { servername: name };
-  return Object.assign(followAuthorities(tls?.caFile), named, { rejectUnauthorized: true });
-}
-
-/**
- * The authorities in a file, read whenever a connection is made: a new one is trusted without a restart. While the file cannot be
- * used, the last ones read from it are. Throws when it cannot be used at the start.
- */
-function followAuthorities(file: string | undefined): Pick<Trust, 'ca'> {
-  if (file === undefined) return {};
+  const trust = { ...(name === undefined ? {} : { servername: name }), rejectUnauthorized: true };
+  const file = tls?.caFile;
+  if (file === undefined) return trust;
   let last = readAtStart(file);
   return {
+    ...trust,
     // The client copies its TLS options for each connection, and so reads this again.
     get ca() {
       try {
