@@ -23,7 +23,6 @@ const reconnectMaxMs = 500;
 /** Together they take two seconds. */
 const nodeAttempts = 8;
 
-/** The terms of a connection. */
 interface Terms {
   readonly trust: Trust;
   /** How long a call waits for its answer. Beyond about a second, connecting may take as long too. */
@@ -42,8 +41,8 @@ export function createClient(address: RedisAddress, terms: Terms): Client {
 }
 
 /**
- * Connects to listen; such a connection can send nothing else. Every node of a cluster hears what is published: any that the client
- * knows will do, and the next attempt may pick another. ioredis's own way to listen tries without a pause (6.0.0).
+ * Connects to listen. Every node of a cluster hears what is published: any that the client knows will do, and the next attempt may pick
+ * another. ioredis's own way to listen tries without a pause (6.0.0).
  */
 export function createListener(address: RedisAddress, terms: Terms, client: Client): Redis {
   const { servers } = address;
@@ -153,9 +152,8 @@ function connectionOptions(address: RedisAddress, { trust, deadlineMs }: Terms) 
 }
 
 /**
- * Reconnects after the answer of a replica, without sending the command again: by then the name may lead to another master. No
- * more often than after any other failure, because this one may stay a replica. And once for all answers that came together: the
- * client would close its connection for each, with a timer and a listener each time (ioredis 6.0.0).
+ * Reconnects after the answer of a replica, without sending the command again: by then the name may lead to another master. No more often
+ * than after any other failure, because it may stay a replica, and once for all answers that came together.
  */
 function leaveReplica(): (error: Error) => false | 1 {
   let leftAt = -Infinity;

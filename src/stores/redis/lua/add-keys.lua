@@ -20,9 +20,7 @@ for number = 1, (#KEYS - 3) / 2 do
     answers[number] = '!'
   else
     if added == 0 then
-      -- Finds out what has a wrong type, and what our user may not do, before anything is changed: each command that is needed
-      -- has no effect here. The message leaves when the script is over. XTRIM needs no memory, and after it Redis refuses
-      -- nothing for lack of it.
+      -- Finds out what has a wrong type, and what our user may not do, before anything is changed (change-key.lua).
       redis.call('XLEN', KEYS[3])
       redis.call('PUBLISH', ARGV[5], '')
       redis.call('ZADD', KEYS[1], 'XX', 0, id)
