@@ -88,16 +88,9 @@ test('the user that docs/stores.md advises can do nothing to what else a Redis h
 });
 
 const noCommand = /does not permit our user (?:a|the) command/;
-const mutes = [
-  { lacks: 'the channel', rule: 'resetchannels', says: /does not permit our user the channel/ },
-  ...['publish', 'set', 'zadd', 'xadd', 'xtrim'].map((name) => ({
-    lacks: name,
-    rule: `-${name}`,
-    says: noCommand,
-  })),
-];
-for (const { lacks, rule, says } of mutes) {
-  test(`a change of keys that cannot be made whole, as the user lacks ${lacks}, is not begun`, async (t) => {
+for (const rule of ['resetchannels', '-publish', '-set', '-zadd', '-xadd', '-xtrim']) {
+  test(`a change of keys that cannot be made whole, as its user has ${rule}, is not begun`, async (t) => {
+    const says = rule === 'resetchannels' ? /does not permit our user the channel/ : noCommand;
     const { redis, store } = await openAsUser(t);
     const there = aKey();
     await create(store, there);
@@ -143,8 +136,8 @@ for (const command of ['hset', 'hdel', 'hlen', 'pexpire', 'pexpireat', 'pttl', '
 
 const unfits = [
   { lacks: 'scripts', rules: ['-@scripting'], says: /does not permit our user the command evalsha/ },
-  { lacks: 'the time', rules: ['-time'], says: /does not permit our user (?:a|the) command/ },
-  { lacks: 'writing', rules: ['-@write'], says: /does not permit our user (?:a|the) command/ },
+  { lacks: 'the time', rules: ['-time'], says: noCommand },
+  { lacks: 'writing', rules: ['-@write'], says: noCommand },
   { lacks: 'our names', rules: ['resetkeys', '~other:*'], says: /does not permit our user the names/ },
 ];
 for (const { lacks, rules, says } of unfits) {
