@@ -53,7 +53,7 @@ type AnswerState = 'awaited' | 'begun' | 'flowing' | 'whole' | 'over';
  * An answer that breaks off is never ended as if it were whole: the client's connection is destroyed.
  */
 export class Relay implements AnswerListener, Guest {
-  seat: Guest['seat'];
+  hasSeat = false;
   spot: Guest['spot'];
   readonly #res: ServerResponse;
   readonly #ourHeaders: () => readonly string[];
@@ -296,8 +296,8 @@ export class Relay implements AnswerListener, Guest {
     this.#res.off('close', this.#onClose); // another try may follow; after the last the two end together
     const sent = this.hasLeft;
     const inLine = this.#seats.giveUp(this);
-    const inTime = inLine || this.seat === 'after a wait';
-    const cause = !sent && inTime && error instanceof ResponseTimeout ? new LineTimeout(error) : error;
+    const hasWaited = this.spot !== undefined;
+    const cause = !sent && hasWaited && error instanceof ResponseTimeout ? new LineTimeout(error) : error;
     this.#listener.reject(new ExchangeFailed(cause, { sent, silent, inLine }));
   }
 

@@ -1,9 +1,9 @@
 import { Line, type Spot } from '../collections/line.ts';
 
-/** One who wants a seat. `seat` and `spot` are set by `Seats` alone. */
+/** One who wants a seat. `hasSeat` and `spot` are set by `Seats` alone. */
 export interface Guest {
-  /** Its seat, and whether it had to wait for it. */
-  seat: 'at once' | 'after a wait' | undefined;
+  hasSeat: boolean;
+  /** Its place in the line, if it had to wait. */
   spot: Spot<Waiting> | undefined;
   /** Ends its wait for this reason. */
   breakOff(reason: Error): void;
@@ -73,7 +73,7 @@ export class Seats {
       return;
     }
     this.#free -= 1;
-    guest.seat = 'at once';
+    guest.hasSeat = true;
     start();
   }
 
@@ -86,15 +86,15 @@ export class Seats {
 
   /** Passes the guest's seat to the next in line; does nothing if it has none. */
   leave(guest: Guest): void {
-    if (guest.seat === undefined) return;
-    guest.seat = undefined;
+    if (!guest.hasSeat) return;
+    guest.hasSeat = false;
     const next = this.#line.takeFirst();
     if (next === undefined) {
       this.#free += 1;
       return;
     }
     this.#waiting -= 1;
-    next.guest.seat = 'after a wait';
+    next.guest.hasSeat = true;
     next.start();
   }
 

@@ -68,7 +68,7 @@ export function createBufferedLane(
     send(request, res, parts) {
       const relay = new Relay(res, parts, bounds);
       seats.take(relay, () => departures.add(() => begin(request, relay)));
-      if (relay.seat === undefined) relay.startClock();
+      if (!relay.hasSeat) relay.startClock();
     },
     close: () => idle.close(),
   };

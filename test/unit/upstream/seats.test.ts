@@ -6,7 +6,7 @@ test('seats go to those who wait, first come, first served, and to nobody who ha
   const seats = new Seats(2);
   const seated: string[] = [];
   const enter = (name: string): Guest => {
-    const who = { seat: undefined, spot: undefined, breakOff: assert.fail };
+    const who = { hasSeat: false, spot: undefined, breakOff: assert.fail };
     seats.take(who, () => seated.push(name));
     return who;
   };
@@ -23,7 +23,7 @@ test('seats go to those who wait, first come, first served, and to nobody who ha
   seats.leave(ada);
   seats.leave(ada);
   assert.deepEqual(seated, ['ada', 'bob', 'dora']);
-  assert.deepEqual([ada.seat, bob.seat, dora.seat], [undefined, 'at once', 'after a wait']);
+  assert.deepEqual([ada.hasSeat, bob.hasSeat, dora.hasSeat, eve.hasSeat], [false, true, true, false]);
   assert.equal(seats.ahead, 2);
   seats.leave(dora);
   assert.deepEqual(seated, ['ada', 'bob', 'dora', 'eve']);
@@ -45,7 +45,7 @@ test('a kept connection makes room for a new one only where there would be more 
   keep('buffered', 1);
   keep('streamed', 1);
   const enter = (): void =>
-    seats.take({ seat: undefined, spot: undefined, breakOff: assert.fail }, () => seats.makeRoom());
+    seats.take({ hasSeat: false, spot: undefined, breakOff: assert.fail }, () => seats.makeRoom());
   enter();
   assert.deepEqual(closed, []);
   enter();
@@ -59,7 +59,7 @@ test('who is turned away from the line is told why, and the next take their plac
   const told: unknown[] = [];
   const guest = (): Guest => {
     const who = {
-      seat: undefined,
+      hasSeat: false,
       spot: undefined,
       breakOff: (reason: Error) => {
         seats.giveUp(who);
