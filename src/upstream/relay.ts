@@ -30,6 +30,12 @@ export interface LaneBounds {
   readonly seats: Seats;
 }
 
+/** What one answer is held to. */
+interface AnswerBounds extends LaneBounds {
+  /** Called before the listener is told how it ended. */
+  readonly whenOver?: () => void;
+}
+
 /** Where an answer comes from. */
 export interface AnswerSource {
   pause(): void;
@@ -56,13 +62,9 @@ export class Relay implements AnswerListener, Guest {
   hasSeat = false;
   spot: Guest['spot'];
   readonly #res: ServerResponse;
-  readonly #ourHeaders: () => readonly string[];
-  readonly #costHeader: string | undefined;
-  readonly #whenWhole: (() => void) | undefined;
+  readonly #parts: LaneParts;
   readonly #progress: Progress;
-  readonly #seats: Seats;
-  readonly #listener: ExchangeListener;
-  readonly #times: AnswerTimes;
+  readonly #bounds: AnswerBounds;
   /** Set once the head is waited for, or a connection. */
   #headTime: Countdown | undefined;
   /**
@@ -90,16 +92,11 @@ export class Relay implements AnswerListener, Guest {
   /** Writes everything that is not held. */
   #body: GatheringWriter | undefined;
 
-  constructor(res: ServerResponse, parts: LaneParts, { timeouts, seats }: LaneBounds) {
-    const { ourHeaders, costHeader, whenWhole, progress, listener } = parts;
+  constructor(res: ServerResponse, parts: LaneParts, bounds: AnswerBounds) {
     this.#res = res;
-    this.#ourHeaders = ourHeaders;
-    this.#costHeader = costHeader;
-    this.#whenWhole = whenWhole;
-    this.#progress = progress;
-    this.#times = timeouts;
-    this.#seats = seats;
-    this.#listener = listener;
+    this.#parts = parts;
+    this.#progress = parts.progress;
+    this.#bounds = bounds;
     res.on('close', this.#onClose);
   }
 
@@ -109,7 +106,7 @@ export class Relay implements AnswerListener, Guest {
    */
   startClock(): void {
     this.#startedAt = performance.now();
-    const { responseMs } = this.#times;
+    const { responseMs } = this.#bounds.timeouts;
     if (responseMs === undefined) return;
     this.#headTime ??= new Countdown(responseMs, () => this.breakOff(new ResponseTimeout(responseMs)));
     this.#headTime.start();
@@ -151,11 +148,11 @@ export class Relay implements AnswerListener, Guest {
     this.#raw = raw;
     this.#headTime?.end();
     this.#progress.upstreamMs = performance.now() - this.#startedAt;
-    this.#listener.begin();
+    this.#parts.listener.begin();
     // The head of a stream must not wait for its first event; with a body in the same packet one write carries both.
     whenAllIsRead(() => {
       if (this.#state !== 'whole') this.#startFlowing();
-      else if (this.#whenWhole === undefined) this.#finish();
+      else if (this.#parts.whenWhole === undefined) this.#finish();
     });
   }
 
@@ -175,9 +172,9 @@ export class Relay implements AnswerListener, Guest {
   answerEnded(): void {
     if (this.#state === 'over') return;
     // An answer that waits for others on its connection is far from its end.
-    if (this.#res.socket !== null) this.#whenWhole?.();
+    if (this.#res.socket !== null) this.#parts.whenWhole?.();
     // One that has just begun is sent at the end of this turn anyway, but perhaps before what has just been asked of a store.
-    if (this.#state === 'flowing' || this.#whenWhole !== undefined) whenAllIsRead(() => this.#finish());
+    if (this.#state === 'flowing' || this.#parts.whenWhole !== undefined) whenAllIsRead(() => this.#finish());
     this.#state = 'whole';
     this.#pieceTime?.end();
     this.#source = undefined;
@@ -185,11 +182,11 @@ export class Relay implements AnswerListener, Guest {
 
   /** The answer is a switch of protocols: from here on the client's connection is no longer this relay's. */
   answerSwitches(raw: readonly string[]): void {
-    writeSwitch(this.#res, { raw: this.#takeCost(raw), ourHeaders: this.#ourHeaders() });
+    writeSwitch(this.#res, { raw: this.#takeCost(raw), ourHeaders: this.#parts.ourHeaders() });
     this.#progress.upstreamMs = performance.now() - this.#startedAt;
-    this.#listener.begin();
+    this.#parts.listener.begin();
     this.#progress.answered = 101;
-    this.#stop();
+    this.#state = 'over';
   }
 
   /** The answer broke off, or there will be none. Not for what happens to a connection after a whole answer. */
@@ -206,7 +203,7 @@ export class Relay implements AnswerListener, Guest {
     if (this.#held === undefined) this.#res.end();
     // Head and body as one string cost one write of text, much less than the write of a list of buffers.
     else this.#res.end(this.#held.toString('latin1'), 'latin1');
-    this.#listener.resolve();
+    this.#parts.listener.resolve();
   }
 
   /** Gives the head to the client's response, once. False when there is none to give; until it is given there can still be a refusal. */
@@ -215,7 +212,7 @@ export class Relay implements AnswerListener, Guest {
     if (this.#state === 'over' || raw === undefined) return false;
     if (this.#progress.answered !== undefined) return true;
     try {
-      const parts = { raw: this.#takeCost(raw), ourHeaders: this.#ourHeaders() };
+      const parts = { raw: this.#takeCost(raw), ourHeaders: this.#parts.ourHeaders() };
       writeAnswerHead(this.#res, this.#status, parts);
     } catch (error) {
       this.breakOff(errorOf(error));
@@ -227,8 +224,9 @@ export class Relay implements AnswerListener, Guest {
 
   /** What the upstream says about the cost is for us; the rest is for the client. */
   #takeCost(raw: readonly string[]): readonly string[] {
-    if (this.#costHeader === undefined) return raw;
-    const { value, rest } = takeHeader(raw, this.#costHeader);
+    const { costHeader } = this.#parts;
+    if (costHeader === undefined) return raw;
+    const { value, rest } = takeHeader(raw, costHeader);
     this.#progress.cost = readUnits(value);
     return rest;
   }
@@ -270,7 +268,7 @@ export class Relay implements AnswerListener, Guest {
 
   #expectMore(): void {
     if (this.#state !== 'flowing' || this.#isPaused || this.#left !== 'all') return;
-    const { idleMs } = this.#times;
+    const { idleMs } = this.#bounds.timeouts;
     this.#pieceTime ??= new Countdown(idleMs, () =>
       this.breakOff(new Stalled(`nothing more of the answer within ${idleMs} ms`)),
     );
@@ -285,7 +283,7 @@ export class Relay implements AnswerListener, Guest {
     if (cut !== 'gateway') this.#progress.cause = error;
     this.#stop();
     breakOff(this.#res);
-    this.#listener.resolve();
+    this.#parts.listener.resolve();
   }
 
   /** The client has seen nothing, so another try or a refusal can follow. */
@@ -295,16 +293,17 @@ export class Relay implements AnswerListener, Guest {
     this.#stop();
     this.#res.off('close', this.#onClose); // another try may follow; after the last the two end together
     const sent = this.hasLeft;
-    const inLine = this.#seats.giveUp(this);
+    const inLine = this.#bounds.seats.giveUp(this);
     const hasWaited = this.spot !== undefined;
     const cause = !sent && hasWaited && error instanceof ResponseTimeout ? new LineTimeout(error) : error;
-    this.#listener.reject(new ExchangeFailed(cause, { sent, silent, inLine }));
+    this.#parts.listener.reject(new ExchangeFailed(cause, { sent, silent, inLine }));
   }
 
   #stop(): void {
     this.#state = 'over';
     this.#headTime?.end();
     this.#pieceTime?.end();
+    this.#bounds.whenOver?.();
   }
 }
 

@@ -51,7 +51,7 @@ export class BodySender {
     this.#kept = kept;
     this.#relay = relay;
     this.#patience = new Countdown(idleMs, () =>
-      this.#breakOff(new Stalled(`took nothing for ${idleMs} ms`)),
+      relay.breakOff(new Stalled(`took nothing for ${idleMs} ms`)),
     );
   }
 
@@ -69,8 +69,7 @@ export class BodySender {
     } catch (error) {
       // The answer is complete, which is why reading the rest of the body was stopped.
       if (this.#state === 'unwanted') return;
-      // Destroyed and not ended: the upstream is left short of the declared length, or without the last chunk.
-      this.#outgoing.destroy();
+      // That destroys the request and does not end it: the upstream is left short of the declared length, or without the last chunk.
       this.#relay.breakOff(errorOf(error));
       return;
     }
@@ -113,7 +112,7 @@ export class BodySender {
   #mayWrite(): boolean {
     if (this.#outgoing.destroyed) return false;
     if (this.#relay.hasLeft || this.#kept?.isSilent() !== false) return true;
-    this.#breakOff(new NonsenseAnswer('it spoke before it was asked'));
+    this.#relay.breakOff(new NonsenseAnswer('it spoke before it was asked'));
     return false;
   }
 
@@ -136,10 +135,5 @@ export class BodySender {
     this.#outgoing.end();
     this.#state = 'done';
     this.#relay.requestSent();
-  }
-
-  #breakOff(error: Error): void {
-    this.#relay.breakOff(error);
-    this.#outgoing.destroy();
   }
 }

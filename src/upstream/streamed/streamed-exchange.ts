@@ -6,7 +6,6 @@ import type { UpstreamConfig } from '../../config/config.ts';
 import { afterReading, allIsRead } from '../../waiting/when-all-is-read.ts';
 import { gatherPieces } from '../../wire/gather-pieces.ts';
 import { lingerOn } from '../../wire/linger.ts';
-import type { ExchangeFailed } from '../exchange.ts';
 import {
   ClientGone,
   ConnectTimeout,
@@ -43,11 +42,6 @@ export interface Switching {
   readonly putBack: () => void;
 }
 
-interface ExchangeParts {
-  readonly parts: LaneParts;
-  readonly bounds: StreamedBounds;
-}
-
 interface StreamedBounds extends LaneBounds {
   readonly timeouts: UpstreamConfig['timeouts'];
 }
@@ -73,7 +67,11 @@ export class StreamedExchange implements AnswerSource {
   /** Cancels the current deadline, if there is one. */
   #disarm = (): void => {};
 
-  constructor({ body, switching }: StreamedRequest, res: ServerResponse, { parts, bounds }: ExchangeParts) {
+  constructor(
+    { body, switching }: StreamedRequest,
+    res: ServerResponse,
+    { parts, bounds }: { readonly parts: LaneParts; readonly bounds: StreamedBounds },
+  ) {
     const { timeouts, seats } = bounds;
     this.#body = body;
     this.#switching = switching;
@@ -81,20 +79,9 @@ export class StreamedExchange implements AnswerSource {
     this.#res = res;
     this.#timeouts = timeouts;
     this.#seats = seats;
-    const listener = {
-      begin: () => parts.listener.begin(),
-      resolve: () => {
-        this.#stop();
-        parts.listener.resolve();
-      },
-      reject: (failure: ExchangeFailed) => {
-        this.#stop();
-        parts.listener.reject(failure);
-      },
-    };
     // The relay would time the head while the body is still arriving; here that time starts once the body has been sent.
     const { idleMs } = timeouts;
-    this.#relay = new Relay(res, { ...parts, listener }, { seats, timeouts: { idleMs } });
+    this.#relay = new Relay(res, parts, { seats, timeouts: { idleMs }, whenOver: () => this.#stop() });
   }
 
   begin(open: OpenOutgoing): void {
@@ -120,7 +107,7 @@ export class StreamedExchange implements AnswerSource {
       const secure = socket instanceof TLSSocket;
       const { bytesRead } = socket;
       if (outgoing.reusedSocket) this.#kept = { isSilent: () => socket.bytesRead === bytesRead };
-      judgeHead(outgoing, socket, (reason) => this.#giveUp(reason));
+      judgeHead(outgoing, socket, (reason) => this.#relay.breakOff(reason));
       if (!socket.connecting && !(secure && !outgoing.reusedSocket)) return this.#connected();
       this.#arm(this.#timeouts.connectMs, ConnectTimeout);
       socket.once(secure ? 'secureConnect' : 'connect', () => this.#connected());
@@ -181,7 +168,9 @@ export class StreamedExchange implements AnswerSource {
   #receive(answer: IncomingMessage): void {
     if (this.#relay.isOver) return;
     // Such as the 408 for a connection that was idle too long: the upstream knows nothing of this request.
-    if (!this.#relay.hasLeft) return this.#giveUp(new NonsenseAnswer('it answered before it was asked'));
+    if (!this.#relay.hasLeft) {
+      return this.#relay.breakOff(new NonsenseAnswer('it answered before it was asked'));
+    }
     this.#answer = answer;
     gatherPieces(answer);
     // The rest of a body that nobody wants is still to come, so the client's connection cannot be used again.
@@ -229,12 +218,7 @@ export class StreamedExchange implements AnswerSource {
 
   #arm(ms: number, Timeout: new (ms: number) => Error): void {
     this.#disarm();
-    this.#disarm = afterReading(ms, () => this.#giveUp(new Timeout(ms)));
-  }
-
-  #giveUp(error: Error): void {
-    this.#relay.breakOff(error);
-    this.#outgoing?.destroy();
+    this.#disarm = afterReading(ms, () => this.#relay.breakOff(new Timeout(ms)));
   }
 
   /** What happens to the connection after a whole answer is no concern of the client. */
