@@ -65,6 +65,8 @@ export class Connection {
       if (req.visit.cut === 'upstream') this.#noteCut();
       // What stands behind an answer that broke off is lost, though its connection is read for a while.
       if (!res.writableFinished) this.closeAnswers();
+      // The last answer had promised to keep it before that was known.
+      if (this.#isGivenUp && res.shouldKeepAlive && !this.isBusy) endReadably(this.#socket);
       if (req.complete) letGo(req);
       else this.#answered = req;
     });
@@ -109,14 +111,9 @@ export class Connection {
   giveUp(): boolean {
     if (this.#isGivenUp) return false;
     this.#isGivenUp = true;
-    const end = (): void => endReadably(this.#socket);
-    // Node calls this after the last answer, and what the client still sends would turn it into a reset.
-    this.#socket.destroySoon = end;
-    if (this.announceEnd()) return true;
-    // The last answer has promised to keep the connection, or there is none.
-    this.#inFlight.at(-1)?.once('close', () => {
-      if (!this.isBusy) end();
-    });
+    // Node calls this after the last answer if that said so, and what the client still sends would turn it into a reset.
+    this.#socket.destroySoon = () => endReadably(this.#socket);
+    this.announceEnd();
     return true;
   }
 
@@ -126,25 +123,18 @@ export class Connection {
   }
 
   /**
-   * Makes the last answer under way say that the connection ends after it; false when there is none, or its head is out. Only the
-   * last: Node ends the connection after the first that says so, and the others would be lost.
+   * Makes the last answer under way say that the connection ends after it, unless its head is out. Only the last: Node ends the
+   * connection after the first that says so, and the others would be lost.
    */
-  announceEnd(): boolean {
+  announceEnd(): void {
     const last = this.#inFlight.at(-1);
-    if (last?.headersSent !== false) return false;
-    last.shouldKeepAlive = false;
-    return true;
-  }
-
-  /** Ends it at once. */
-  cutOff(): void {
-    cutOff(this.#socket, this.#inFlight[0]);
+    if (last?.headersSent === false) last.shouldKeepAlive = false;
   }
 
   /** Ends it at once, and notes on its requests that it was us. */
   cut(): void {
     this.#noteCut();
-    this.cutOff();
+    cutOff(this.#socket, this.#inFlight[0]);
   }
 
   /** When we or a broken answer of an upstream cut a connection, the requests in flight on it were not lost by their client. */
@@ -200,7 +190,7 @@ export class Connection {
       return;
     }
     this.#waitingSince ??= now;
-    if (now - this.#waitingSince >= stalledReaderMs) this.cutOff();
+    if (now - this.#waitingSince >= stalledReaderMs) cutOff(this.#socket, this.#inFlight[0]);
   }
 }
 

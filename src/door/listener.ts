@@ -52,8 +52,10 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     parseWhileOpen(socket, () => connections.takesMore(connection));
   });
   leadToHandler(server, options);
-  const timer = setInterval(() => whenAllIsRead(() => sweep(options)), lookEveryMs);
-  timer.unref();
+  const sweep = (): void => {
+    for (const socket of connections.sweep(performance.now())) answerOverdue(socket, options);
+  };
+  const timer = setInterval(() => whenAllIsRead(sweep), lookEveryMs).unref();
   const acceptors = await openAcceptors(server, { address, sharesPort, connections });
   return {
     address: acceptors.address,
@@ -125,22 +127,6 @@ function endUnlessAsked(socket: Socket): void {
   });
 }
 
-/** Sees to what Node leaves undone: readers that stall, requests that are late, and what idle connections keep. */
-function sweep(options: ListenerOptions): void {
-  for (const socket of options.connections.sweep(performance.now())) answerOverdue(socket, options);
-}
-
-/** An upgrade or CONNECT while its connection still owes an answer. */
-class UntimelyUpgrade extends Error {
-  /** With a code the log takes it for what can happen, and shows no stack. */
-  readonly code = 'UNTIMELY_UPGRADE';
-
-  constructor() {
-    super('an upgrade came behind a request under way');
-    this.name = 'UntimelyUpgrade';
-  }
-}
-
 /**
  * Node hands `Upgrade` and `CONNECT` over as a bare socket, or, as long as a body is still to come (since 26.0), as a stream around it
  * that has nothing of a socket but reading and writing. A response on it lets the same handler refuse them properly.
@@ -151,7 +137,11 @@ function answerOnSocket(req: IncomingMessage, socket: Duplex, options: ListenerO
   const connection = options.connections.of(req.socket);
   if (connection?.isBusy === true) {
     // It came before the answers to earlier requests were out, which no honest client does: there is no place for one to this.
-    report(new Refusal('request_malformed', { cause: new UntimelyUpgrade() }), req.socket, options);
+    // With a code the log takes it for what can happen, and shows no stack.
+    const cause = Object.assign(new Error('an upgrade came behind a request under way'), {
+      code: 'UNTIMELY_UPGRADE',
+    });
+    report(new Refusal('request_malformed', { cause }), req.socket, options);
     connection.giveUp();
     socket.on('drain', () => connection.resumeAnswer());
     socket.on('end', () => socket.end());

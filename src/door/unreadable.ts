@@ -30,34 +30,21 @@ export function answerClientError(
   socket: Socket,
   options: UnreadableOptions,
 ): void {
-  if (error.code === overdue) judgeLate(error, socket, options);
-  else answerUnreadable(error, socket, options);
-}
-
-/** Refuses a request that should have come on this connection by now. */
-export function answerOverdue(socket: Socket, options: UnreadableOptions): void {
-  answerUnreadable(new Overdue(), socket, options);
-}
-
-/** A head that Node finds late may have come in time, and be waiting to be read because the process stood still. */
-function judgeLate(error: Error, socket: Socket, options: UnreadableOptions): void {
+  if (error.code !== overdue) return answerUnreadable(error, socket, options);
+  // A head that Node finds late may have come in time, and be waiting to be read because the process stood still.
   const before = options.connections.of(socket)?.requests;
   whenAllIsRead(() => {
     if (options.connections.of(socket)?.requests === before) answerUnreadable(error, socket, options);
   });
 }
 
-const overdue = 'ERR_HTTP_REQUEST_TIMEOUT';
-
-/** What Node says of a request that is too slow, as long as its server is open. */
-class Overdue extends Error {
-  readonly code = overdue;
-
-  constructor() {
-    super('Request timeout');
-    this.name = 'Overdue';
-  }
+/** Refuses a request that should have come on this connection by now. */
+export function answerOverdue(socket: Socket, options: UnreadableOptions): void {
+  // What Node says of a request that is too slow, as long as its server is open.
+  answerUnreadable(Object.assign(new Error('Request timeout'), { code: overdue }), socket, options);
 }
+
+const overdue = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 const parserCodes: Readonly<Record<string, RefusalCode>> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
