@@ -71,23 +71,6 @@ interface Case {
 }
 
 const head200 = 'HTTP/1.1 200 OK\r\n';
-const many = (count: number): string =>
-  Array.from({ length: count }, (_, i) => `X-Filler-${i}: v\r\n`).join('');
-
-/** Sends the rest a little later than the beginning, so that the two arrive apart. */
-function parted(first: string, ...rest: readonly string[]): Wire {
-  return (socket) => {
-    socket.write(Buffer.from(first, 'latin1'));
-    let i = 0;
-    const next = setInterval(() => {
-      const piece = rest[i];
-      i += 1;
-      if (piece === undefined || socket.destroyed) clearInterval(next);
-      else socket.write(Buffer.from(piece, 'latin1'));
-    }, 20);
-  };
-}
-
 const endless = (piece: string): Wire =>
   function repeat(socket: Socket): void {
     const next = setInterval(() => (socket.destroyed ? clearInterval(next) : socket.write(piece)), 20);
@@ -111,23 +94,11 @@ const statusLines: readonly Case[] = [
     expect: [502],
   })),
   { name: 'a status line without a reason', wire: whole.replace(' OK', ' '), expect: [200], text: 'ok' },
-  {
-    name: 'a reason with a control character',
-    wire: whole.replace('OK', 'O\x01K'),
-    expect: [200, 502],
-  },
-  { name: 'a reason with NUL', wire: whole.replace('OK', 'O\x00K'), expect: [200, 502] },
+  { name: 'a reason with NUL', wire: whole.replace('OK', 'O\x00K'), expect: [502] },
   { name: 'a reason with a bare CR', wire: whole.replace('OK', 'O\rX-Evil: 1'), expect: [502] },
   { name: 'a reason in latin1', wire: whole.replace('OK', 'Schön \xff'), expect: [200], text: 'ok' },
-  { name: 'a reason of 100 KB', wire: whole.replace('OK', 'O'.repeat(100_000)), expect: [200, 502] },
   { name: 'HTTP/0.9', wire: thenEnd('<html>hello</html>'), expect: [502] },
-  { name: 'the version HTTP/2.0', wire: whole.replace('1.1', '2.0'), expect: [502] },
-  { name: 'the version HTTP/0.9', wire: whole.replace('1.1', '0.9'), expect: [502] },
-  { name: 'the version HTTP/1.2', wire: whole.replace('1.1', '1.2'), expect: [502] },
-  { name: 'an HTTP/2 preface', wire: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', expect: [502] },
-  { name: 'a request instead of an answer', wire: 'GET / HTTP/1.1\r\nHost: x\r\n\r\n', expect: [502] },
   { name: 'TLS bytes', wire: Buffer.from([0x15, 3, 3, 0, 2, 2, 40]), expect: [502] },
-  { name: 'only line ends', wire: thenEnd('\r\n\r\n\r\n\r\n'), expect: [502] },
 ];
 
 for (const [name, wire, status] of [
@@ -175,24 +146,11 @@ const interim: readonly Case[] = [
     text: 'ok',
   })),
   {
-    name: 'a 103 that arrives apart from the answer',
-    wire: parted('HTTP/1.1 103 Early Hints\r\n\r\n', whole),
-    expect: [200],
-    text: 'ok',
-  },
-  {
     name: 'an upgrade nobody asked for',
     wire: 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n\x81\x02hi',
     expect: [502],
   },
-  { name: 'a bare 101', wire: 'HTTP/1.1 101 Switching Protocols\r\n\r\n', expect: [502] },
   { name: '102 for ever', wire: endless('HTTP/1.1 102 Processing\r\n\r\n'), expect: [504], silent: true },
-  { name: '103 for ever', wire: endless('HTTP/1.1 103 Early Hints\r\n\r\n'), expect: [504], silent: true },
-  {
-    name: '5000 of 103 and an answer',
-    wire: 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(5000) + whole,
-    expect: [502],
-  },
   { name: '103 and the end', wire: thenEnd('HTTP/1.1 103 Early Hints\r\n\r\n'), expect: [502] },
 ];
 
@@ -200,61 +158,6 @@ const framing: readonly Case[] = [
   {
     name: 'Content-Length beside chunked',
     wire: `${head200}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
-    expect: [502],
-  },
-  {
-    name: 'chunked beside Content-Length',
-    wire: `${head200}Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
-    expect: [502],
-  },
-  {
-    name: 'two different lengths',
-    wire: `${head200}Content-Length: 2\r\nContent-Length: 20\r\n\r\nok`,
-    expect: [502],
-  },
-  {
-    name: 'two equal lengths',
-    wire: `${head200}Content-Length: 2\r\nContent-Length: 2\r\n\r\nok`,
-    expect: [502],
-  },
-  ...['-1', '+2', '2, 2', '0x2', '2 2', '99999999999999999999999', 'two'].map((length): Case => ({
-    name: `Content-Length ${JSON.stringify(length)}`,
-    wire: `${head200}Content-Length: ${length}\r\n\r\nok`,
-    expect: [502],
-  })),
-  {
-    name: 'an empty Content-Length',
-    wire: thenEnd(`${head200}Content-Length: \r\n\r\nok`),
-    expect: [502],
-  },
-  {
-    name: 'a coding other than chunked',
-    wire: thenEnd(`${head200}Transfer-Encoding: gzip\r\n\r\nok`),
-    expect: [502],
-  },
-  {
-    name: 'a coding before chunked, whose bytes would pass for the content',
-    wire: `${head200}Transfer-Encoding: gzip, chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
-    expect: [502],
-  },
-  {
-    name: 'codings in two headers',
-    wire: `${head200}Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
-    expect: [502],
-  },
-  {
-    name: 'chunks that are said twice',
-    wire: `${head200}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
-    expect: [502],
-  },
-  {
-    name: 'a coding after chunked',
-    wire: thenEnd(`${head200}Transfer-Encoding: chunked, identity\r\n\r\nok`),
-    expect: [502],
-  },
-  {
-    name: 'a space before the colon of a framing header',
-    wire: `${head200}Content-Length : 2\r\n\r\nok`,
     expect: [502],
   },
   {
@@ -278,21 +181,11 @@ const framing: readonly Case[] = [
 
 const bodies: readonly Case[] = [
   {
-    name: 'a body shorter than its length',
-    wire: thenEnd(`${head200}Content-Length: 9\r\n\r\nok`),
-    expect: ['cut'],
-  },
-  {
     name: 'a body shorter than its length, then a reset',
     wire: thenReset(`${head200}Content-Length: 9\r\n\r\nok`),
     expect: ['cut'],
   },
   { name: 'a length and no body', wire: thenEnd(`${head200}Content-Length: 9\r\n\r\n`), expect: ['cut'] },
-  {
-    name: 'chunks without the last',
-    wire: thenEnd(`${head200}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n`),
-    expect: ['cut'],
-  },
   {
     name: 'half a chunk',
     wire: thenEnd(`${head200}Transfer-Encoding: chunked\r\n\r\n9\r\nok`),
@@ -304,109 +197,18 @@ const bodies: readonly Case[] = [
     expect: ['cut'],
   },
   {
-    name: 'no line end after the last chunk',
-    wire: thenEnd(`${head200}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n`),
-    expect: ['cut'],
-  },
-  ...['g', '-1', '', 'ffffffffffffffffff', '2 ', '0x2'].map((size): Case => ({
-    name: `a chunk of size ${JSON.stringify(size)}`,
-    wire: `${head200}Transfer-Encoding: chunked\r\n\r\n${size}\r\nok\r\n0\r\n\r\n`,
-    expect: ['cut', 502],
-  })),
-  {
     name: 'a chunk longer than its size',
     wire: `${head200}Transfer-Encoding: chunked\r\n\r\n1\r\nok\r\n0\r\n\r\n`,
     expect: ['cut', 502],
-  },
-  {
-    name: 'chunks with bare LF',
-    wire: `${head200}Transfer-Encoding: chunked\r\n\r\n2\nok\n0\n\n`,
-    expect: ['cut', 502],
-  },
-  {
-    name: 'chunk extensions',
-    wire: `${head200}Transfer-Encoding: chunked\r\n\r\n2;a=b\r\nok\r\n0\r\n\r\n`,
-    expect: [200],
-    text: 'ok',
-  },
-  {
-    name: 'silence after the head',
-    wire: `${head200}Content-Length: 9\r\n\r\n`,
-    expect: ['cut'],
-    silent: true,
-  },
-  {
-    name: 'silence in the middle of the body',
-    wire: `${head200}Content-Length: 9\r\n\r\nok`,
-    expect: ['cut'],
-    silent: true,
-  },
-  {
-    name: 'a body in single bytes',
-    wire: parted(`${head200}Content-Length: 3\r\n\r\n`, 'a', 'b', 'c'),
-    expect: [200],
-    text: 'abc',
-  },
-  {
-    name: 'a head in single bytes',
-    wire: (socket) => {
-      for (const byte of whole) socket.write(byte);
-    },
-    expect: [200],
-    text: 'ok',
   },
 ];
 
 const bodiless: readonly Case[] = [
   {
-    name: 'HEAD with a length',
-    method: 'HEAD',
-    wire: `${head200}Content-Length: 5\r\n\r\n`,
-    expect: [200],
-    text: '',
-  },
-  {
     name: 'HEAD with a body',
     method: 'HEAD',
     wire: `${head200}Content-Length: 5\r\n\r\nhello`,
     expect: [200],
-    text: '',
-  },
-  {
-    name: 'HEAD with chunks',
-    method: 'HEAD',
-    wire: `${head200}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
-    expect: [200],
-    text: '',
-  },
-  {
-    name: '204 with a length and a body',
-    wire: 'HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello',
-    expect: [204],
-    text: '',
-  },
-  {
-    name: '204 with chunks',
-    wire: 'HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n',
-    expect: [204, 502],
-    text: '',
-  },
-  {
-    name: '204 with a whole answer behind it',
-    wire: `HTTP/1.1 204 No Content\r\n\r\n${whole}`,
-    expect: [204],
-    text: '',
-  },
-  {
-    name: '304 with a length',
-    wire: 'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\nETag: "x"\r\n\r\n',
-    expect: [304],
-    text: '',
-  },
-  {
-    name: '304 with a body',
-    wire: 'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\nhello',
-    expect: [304],
     text: '',
   },
   {
@@ -430,42 +232,11 @@ const headers: readonly Case[] = [
     expect: [200],
     text: 'ok',
   },
-  { name: '1500 headers', wire: whole.replace('\r\n', `\r\n${many(1500)}`), expect: [200], text: 'ok' },
-  { name: '20000 headers', wire: whole.replace('\r\n', `\r\n${many(20_000)}`), expect: [502] },
   { name: 'half a head, then the end', wire: thenEnd('HTTP/1.1 200 OK\r\nContent-Le'), expect: [502] },
   { name: 'half a head, then silence', wire: 'HTTP/1.1 200 OK\r\nContent-Le', expect: [504], silent: true },
-  ...[
-    ['NUL in a value', 'X-Odd: a\x00b'],
-    ['a bare CR in a value', 'X-Odd: a\rX-Evil: b'],
-    ['a control character in a value', 'X-Odd: a\x01b'],
-    ['DEL in a value', 'X-Odd: a\x7fb'],
-    ['a space in a name', 'X Odd: v'],
-    ['NUL in a name', 'X-\x00Odd: v'],
-    ['an empty name', ': v'],
-    ['no colon', 'X-Odd'],
-    ['bytes beyond ASCII in a name', 'X-Ödd: v'],
-    ['a folded line', 'X-Odd: a\r\n b'],
-  ].map(([name = '', line = '']): Case => ({
-    name,
-    wire: `${head200}${line}\r\nContent-Length: 2\r\n\r\nok`,
-    expect: [502],
-  })),
-  { name: 'bare LF line ends', wire: whole.replaceAll('\r\n', '\n'), expect: [200, 502] },
   {
     name: 'bytes beyond ASCII in a value',
     wire: `${head200}X-Odd: \xe9\xff\r\nContent-Length: 2\r\n\r\nok`,
-    expect: [200],
-    text: 'ok',
-  },
-  {
-    name: 'an odd Keep-Alive',
-    wire: `${head200}Keep-Alive: timeout=-1, max=x\r\nContent-Length: 2\r\n\r\nok`,
-    expect: [200],
-    text: 'ok',
-  },
-  {
-    name: 'a Keep-Alive of zero',
-    wire: `${head200}Keep-Alive: timeout=0\r\nContent-Length: 2\r\n\r\nok`,
     expect: [200],
     text: 'ok',
   },
@@ -493,7 +264,6 @@ const conduct: readonly Case[] = [
     expect: [200],
     text: 'ok',
   },
-  { name: 'an answer with garbage behind it', wire: `${whole}garbage`, expect: [200], text: 'ok' },
   {
     name: 'an interim answer behind the answer',
     wire: `${whole}HTTP/1.1 103 Early Hints\r\n\r\n`,
