@@ -5,6 +5,7 @@ import { assertRefused } from '../helpers/assert-refused.ts';
 import { openDoor } from '../helpers/door.ts';
 import { parseResponses, type RawResponse } from '../helpers/parse-responses.ts';
 import { until } from '../helpers/poll.ts';
+import { createRandom } from '../helpers/random.ts';
 import { openRaw } from '../helpers/raw-socket.ts';
 import { demoKey, namePath } from '../helpers/start-gateway.ts';
 
@@ -66,28 +67,19 @@ const paths: [name: string, target: string, outcome: Outcome][] = [
   ['an empty query', '/v1/files/a?', 'passes'],
   ['two slashes in front', '//v1/files/a', 'path_malformed'],
   ['two slashes inside', '/v1//files/a', 'path_malformed'],
-  ['two slashes at the end', '/v1/files//', 'path_malformed'],
-  ['three slashes', '///v1/files/a', 'path_malformed'],
   ['a dot segment', '/v1/./files/a', 'path_malformed'],
-  ['a dot segment in front', '/./v1/files/a', 'path_malformed'],
   ['a dot segment at the end', '/v1/files/.', 'path_malformed'],
   ['two dots', '/v1/files/../things/1', 'path_malformed'],
-  ['two dots at the end', '/v1/files/..', 'path_malformed'],
   ['two dots above the root', '/../v1/files/a', 'path_malformed'],
-  ['two dots in front', '/..', 'path_malformed'],
   ['encoded dots', '/v1/files/%2e%2e/things/1', 'path_malformed'],
-  ['encoded dots in capitals', '/v1/files/%2E%2E/things/1', 'path_malformed'],
   ['a half encoded pair of dots', '/v1/files/.%2e/things/1', 'path_malformed'],
-  ['the other half', '/v1/files/%2e./things/1', 'path_malformed'],
   ['one encoded dot', '/v1/files/%2e', 'path_malformed'],
   ['a backslash', '/v1/files\\a', 'path_malformed'],
   ['a backslash and dots', '/v1/files/..\\things', 'path_malformed'],
   ['a backslash in front', '\\v1\\files\\a', 'request_malformed'],
   ['a backslash after the slash', '/\\v1/files/a', 'path_malformed'],
   ['an encoded backslash', '/v1/files/..%5cthings', 'path_malformed'],
-  ['an encoded backslash in capitals', '/v1/files/..%5Cthings', 'path_malformed'],
   ['an encoded slash', '/v1/files/..%2fthings', 'path_malformed'],
-  ['an encoded slash in capitals', '/v1%2Ffiles/a', 'path_malformed'],
   ['an encoded letter', '/v1/files/%61', 'path_malformed'],
   ['an encoded digit', '/v1/files/%31', 'path_malformed'],
   ['an encoded hyphen', '/v1/files/%2d', 'path_malformed'],
@@ -101,11 +93,8 @@ const paths: [name: string, target: string, outcome: Outcome][] = [
   ['an encoded DEL', '/v1/files/a%7f', 'path_malformed'],
   ['double encoding of a dot', '/v1/files/%252e%252e/things', 'path_malformed'],
   ['double encoding of a slash', '/v1/files/a%252fb', 'path_malformed'],
-  ['double encoding of anything', '/v1/files/%2541', 'path_malformed'],
   ['double encoding by halves', '/v1/files/%25%32%65', 'path_malformed'],
-  ['triple encoding', '/v1/files/%25252e', 'path_malformed'],
   ['an overlong dot', '/v1/files/%C0%AE%C0%AE/things', 'path_malformed'],
-  ['an overlong slash', '/v1/files/a%C0%AFb', 'path_malformed'],
   ['an overlong slash of three bytes', '/v1/files/a%E0%80%AFb', 'path_malformed'],
   ['half a surrogate pair', '/v1/files/%ED%A0%80', 'path_malformed'],
   ['half a character', '/v1/files/%C3', 'path_malformed'],
@@ -117,9 +106,7 @@ const paths: [name: string, target: string, outcome: Outcome][] = [
   ['an escape of no digits', '/v1/files/%zz', 'path_malformed'],
   ['path parameters', '/v1/files/..;/things/1', 'path_malformed'],
   ['a path parameter with a value', '/v1/files/a;x=y', 'path_malformed'],
-  ['a semicolon segment', '/;/v1/files/a', 'path_malformed'],
   ['a fragment', '/v1/files/a#b', 'path_malformed'],
-  ['a fragment that hides dots', '/v1/files/a#/../../things', 'path_malformed'],
   ['a fragment in the query', '/v1/files/a?b#c', 'request_malformed'],
   ['a quote', '/v1/files/"', 'path_malformed'],
   ['angle brackets', '/v1/files/<a>', 'path_malformed'],
@@ -129,14 +116,9 @@ const paths: [name: string, target: string, outcome: Outcome][] = [
   ['square brackets', '/v1/files/[a]', 'path_malformed'],
   ['curly brackets', '/v1/files/{a}', 'path_malformed'],
   ['absolute form', 'http://gateway.test/v1/files/a', 'path_malformed'],
-  ['absolute form of elsewhere', 'http://elsewhere.test/v1/files/a', 'path_malformed'],
-  ['absolute form in capitals', 'HTTP://gateway.test/v1/files/a', 'path_malformed'],
   ['absolute form with a bad host', 'http://[/v1/files/a', 'path_malformed'],
   ['absolute form with a bad port', 'http://a:99999999/v1/files/a', 'path_malformed'],
   ['absolute form without a path', 'http://gateway.test', 'path_malformed'],
-  ['absolute form, https', 'https://gateway.test/v1/files/a', 'path_malformed'],
-  ['absolute form with userinfo', 'http://a:b@gateway.test/v1/files/a', 'path_malformed'],
-  ['absolute form that cannot be parsed', 'http://%00/', 'path_malformed'],
   ['a scheme of no kind', 'x:/v1/files/a', 'request_malformed'],
   ['authority form', 'gateway.test:80', 'request_malformed'],
   ['an asterisk', '*', 'path_malformed'],
@@ -166,20 +148,15 @@ const hosts: [name: string, headers: string, outcome: Outcome][] = [
   ['none', '', 'request_malformed'],
   ['an empty one', 'Host:\r\n', 'request_malformed'],
   ['two', 'Host: a\r\nHost: b\r\n', 'request_malformed'],
-  ['the same twice', 'Host: a\r\nHost: a\r\n', 'request_malformed'],
   ['two in different case', 'Host: a\r\nHOST: a\r\n', 'request_malformed'],
   ['userinfo', 'Host: u@a\r\n', 'request_malformed'],
   ['a comma', 'Host: a, b\r\n', 'request_malformed'],
   ['a path', 'Host: a/b\r\n', 'request_malformed'],
-  ['a query', 'Host: a?b\r\n', 'request_malformed'],
-  ['a fragment', 'Host: a#b\r\n', 'request_malformed'],
   ['a scheme', 'Host: http://a\r\n', 'request_malformed'],
   ['a backslash', 'Host: a\\b\r\n', 'request_malformed'],
   ['a space inside', 'Host: a b\r\n', 'request_malformed'],
   ['a port of letters', 'Host: a:http\r\n', 'request_malformed'],
-  ['a negative port', 'Host: a:-1\r\n', 'request_malformed'],
   ['a port beyond all ports', 'Host: a:65536\r\n', 'request_malformed'],
-  ['two ports', 'Host: a:1:2\r\n', 'request_malformed'],
   ['an empty port', 'Host: a:\r\n', 'request_malformed'],
   ['an open bracket', 'Host: [::1\r\n', 'request_malformed'],
   ['bytes above ASCII', 'Host: \xe9.test\r\n', 'request_malformed'],
@@ -194,10 +171,7 @@ const requestLines: [name: string, line: string, outcome: Outcome][] = [
   ['HTTP/0.9 by silence', 'GET /v1/files/a', 'request_malformed'],
   ['HTTP/1.2', 'GET /v1/files/a HTTP/1.2', 'request_malformed'],
   ['HTTP/2.0', 'GET /v1/files/a HTTP/2.0', 'request_malformed'],
-  ['HTTP/3', 'GET /v1/files/a HTTP/3', 'request_malformed'],
   ['HTTP/1.10', 'GET /v1/files/a HTTP/1.10', 'request_malformed'],
-  ['HTTP/01.1', 'GET /v1/files/a HTTP/01.1', 'request_malformed'],
-  ['HTTP/1', 'GET /v1/files/a HTTP/1', 'request_malformed'],
   ['http/1.1', 'GET /v1/files/a http/1.1', 'request_malformed'],
   ['ICE/1.0', 'SOURCE /v1/files/a ICE/1.0', 'method_not_allowed'],
   ['RTSP/1.0', 'DESCRIBE /v1/files/a RTSP/1.0', 'method_not_allowed'],
@@ -205,7 +179,6 @@ const requestLines: [name: string, line: string, outcome: Outcome][] = [
   ['a space behind', 'GET /v1/files/a HTTP/1.1 ', 'request_malformed'],
   ['a space in front', ' GET /v1/files/a HTTP/1.1', 'request_malformed'],
   ['a lower case method', 'get /v1/files/a HTTP/1.1', 'request_malformed'],
-  ['a mixed case method', 'Get /v1/files/a HTTP/1.1', 'request_malformed'],
   ['an unknown method', 'BREW /v1/files/a HTTP/1.1', 'request_malformed'],
   ['a method beyond all length', `${'G'.repeat(5000)} /v1/files/a HTTP/1.1`, 'request_malformed'],
   ['no method', '/v1/files/a HTTP/1.1', 'request_malformed'],
@@ -214,7 +187,6 @@ const requestLines: [name: string, line: string, outcome: Outcome][] = [
   ['TRACE of an unknown path', 'TRACE /v1/unknown HTTP/1.1', 'route_unknown'],
   ['CONNECT', 'CONNECT gateway.test:80 HTTP/1.1', 'path_malformed'],
   ['CONNECT to a path', 'CONNECT /v1/files/a HTTP/1.1', 'method_not_allowed'],
-  ['CONNECT to an address', 'CONNECT [::1]:80 HTTP/1.1', 'path_malformed'],
   ['OPTIONS *', 'OPTIONS * HTTP/1.1', 'path_malformed'],
   ['an HTTP/2 preface', 'PRI * HTTP/2.0', 'request_malformed'],
 ];
@@ -223,7 +195,6 @@ const framings: [name: string, bytes: string, outcome: Outcome | readonly Outcom
   ['a length', post(five, 'hello'), 'passes'],
   ['chunks', post(chunked, '5\r\nhello\r\n0\r\n\r\n'), 'passes'],
   ['chunks in capitals', post('TRANSFER-ENCODING: CHUNKED\r\n', '5\r\nhello\r\n0\r\n\r\n'), 'passes'],
-  ['many chunks', post(chunked, '1\r\nh\r\n4\r\nello\r\n0\r\n\r\n'), 'passes'],
   ['length 0', post('Content-Length: 0\r\n', ''), 'passes'],
   ['no body', post('', ''), 'passes'],
   ['leading zeros in a length', post('Content-Length: 0000005\r\n', 'hello'), 'passes'],
@@ -238,11 +209,9 @@ const framings: [name: string, bytes: string, outcome: Outcome | readonly Outcom
   ['identity', post('Transfer-Encoding: identity\r\n', ''), 'request_malformed'],
   ['identity and a length', post(`Transfer-Encoding: identity\r\n${five}`, 'hello'), 'request_malformed'],
   ['xchunked', post('Transfer-Encoding: xchunked\r\n', '0\r\n\r\n'), 'request_malformed'],
-  ['chunkedx', post('Transfer-Encoding: chunkedx\r\n', '0\r\n\r\n'), 'request_malformed'],
   ['"chunked"', post('Transfer-Encoding: "chunked"\r\n', '0\r\n\r\n'), 'request_malformed'],
   ['chunked with a parameter', post('Transfer-Encoding: chunked;q=1\r\n', '0\r\n\r\n'), 'request_malformed'],
   ['chunked behind a comma', post('Transfer-Encoding: ,chunked\r\n', '0\r\n\r\n'), 'request_malformed'],
-  ['chunked before a comma', post('Transfer-Encoding: chunked,\r\n', '0\r\n\r\n'), 'request_malformed'],
   ['an empty coding', post('Transfer-Encoding:\r\n', ''), 'request_malformed'],
   ['an empty coding and a length', post(`Transfer-Encoding:\r\n${five}`, 'hello'), 'request_malformed'],
   ['a tab before the coding', post('Transfer-Encoding:\tchunked\r\n', '0\r\n\r\n'), 'passes'],
@@ -272,15 +241,11 @@ const framings: [name: string, bytes: string, outcome: Outcome | readonly Outcom
   ['a negative length', post('Content-Length: -5\r\n', 'hello'), 'request_malformed'],
   ['a hexadecimal length', post('Content-Length: 0x5\r\n', 'hello'), 'request_malformed'],
   ['a fractional length', post('Content-Length: 5.0\r\n', 'hello'), 'request_malformed'],
-  ['an exponent for a length', post('Content-Length: 5e0\r\n', 'hello'), 'request_malformed'],
   ['a list of lengths', post('Content-Length: 5, 5\r\n', 'hello'), 'request_malformed'],
   ['the same length twice', post(five + five, 'hello'), 'request_malformed'],
   ['two lengths', post(`${five}Content-Length: 6\r\n`, 'hello'), 'request_malformed'],
-  ['two lengths in different case', post(`${five}CONTENT-LENGTH: 0\r\n`, 'hello'), 'request_malformed'],
   ['an empty length', post('Content-Length:\r\n', ''), 'request_malformed'],
   ['a length of spaces', post('Content-Length:  \r\n', ''), 'request_malformed'],
-  ['a length with a space inside', post('Content-Length: 1 0\r\n', 'hello'), 'request_malformed'],
-  ['a length with a letter', post('Content-Length: 5a\r\n', 'hello'), 'request_malformed'],
   ['a length beyond all numbers', post(`Content-Length: ${'9'.repeat(30)}\r\n`, ''), 'request_malformed'],
   ['a length beyond 2^53', post('Content-Length: 9007199254740993\r\n', ''), 'request_malformed'],
   ['a length of 2^64 and 5', post('Content-Length: 18446744073709551621\r\n', 'hello'), 'request_malformed'],
@@ -312,7 +277,6 @@ const chunks: [name: string, body: string, outcome: Outcome | readonly Outcome[]
   ['a quoted extension', '5;a="b;c"\r\nhello\r\n0\r\n\r\n', 'passes'],
   ['an extension at the end', '5\r\nhello\r\n0;a=b\r\n\r\n', 'passes'],
   ['leading zeros', '0005\r\nhello\r\n0\r\n\r\n', 'passes'],
-  ['several zeros at the end', '5\r\nhello\r\n000\r\n\r\n', 'passes'],
   ['capitals', 'A\r\nhellohello\r\n0\r\n\r\n', 'passes'],
   ['trailers', '5\r\nhello\r\n0\r\nX-Late: 1\r\n\r\n', 'passes'],
   [
@@ -323,12 +287,9 @@ const chunks: [name: string, body: string, outcome: Outcome | readonly Outcome[]
   ['a trailer that frames', '5\r\nhello\r\n0\r\nContent-Length: 5\r\n\r\n', 'request_malformed'],
   ['no size', '\r\nhello\r\n0\r\n\r\n', 'request_malformed'],
   ['a size of no number', 'xyz\r\nhello\r\n0\r\n\r\n', 'request_malformed'],
-  ['0x', '0x5\r\nhello\r\n0\r\n\r\n', 'request_malformed'],
   ['a signed size', '+5\r\nhello\r\n0\r\n\r\n', 'request_malformed'],
-  ['a negative size', '-5\r\nhello\r\n0\r\n\r\n', 'request_malformed'],
   ['a space before the size', ' 5\r\nhello\r\n0\r\n\r\n', 'request_malformed'],
   ['a space behind the size', '5 \r\nhello\r\n0\r\n\r\n', 'request_malformed'],
-  ['a tab behind the size', '5\t\r\nhello\r\n0\r\n\r\n', 'request_malformed'],
   ['an underscore', '0_5\r\nhello\r\n0\r\n\r\n', 'request_malformed'],
   ['a size beyond 2^64', '10000000000000005\r\nhello\r\n0\r\n\r\n', 'request_malformed'],
   ['a line feed alone behind the size', '5\nhello\r\n0\r\n\r\n', 'request_malformed'],
@@ -352,7 +313,6 @@ const headers: [name: string, lines: string, outcome: Outcome][] = [
   ['a tab inside', 'X-Tab: a\tb\r\n', 'passes'],
   ['the name of a prototype', '__proto__: x\r\nconstructor: y\r\nhasOwnProperty: z\r\n', 'passes'],
   ['a folded line', 'X-A: a\r\n b\r\n', 'request_malformed'],
-  ['a folded line with a tab', 'X-A: a\r\n\tb\r\n', 'request_malformed'],
   ['a line feed alone', 'X-A: a\nX-B: b\r\n', 'request_malformed'],
   ['a carriage return alone', 'X-A: a\rX-B: b\r\n', 'request_malformed'],
   ['a NUL', 'X-A: a\0b\r\n', 'request_malformed'],
@@ -364,7 +324,6 @@ const headers: [name: string, lines: string, outcome: Outcome][] = [
   ['no colon', 'X-A\r\n', 'request_malformed'],
   ['no name', ': a\r\n', 'request_malformed'],
   ['a byte above ASCII in the name', 'X-\xe9: a\r\n', 'request_malformed'],
-  ['a bracket in the name', 'X[A]: a\r\n', 'request_malformed'],
   ['as many as may be', 'X-A: a\r\n'.repeat(98), 'passes'],
   ['one more than may be', 'X-A: a\r\n'.repeat(99), 'headers_too_large'],
   ['2,000', 'X-A: a\r\n'.repeat(1900), 'headers_too_large'],
@@ -672,89 +631,13 @@ test('nonsense behind requests in flight takes none of their answers away', asyn
   door.reached();
 });
 
-const forged = [
-  'X-Gatehouse-Key-Id: root',
-  'x-gatehouse-key-id: root',
-  'X_Gatehouse_Key_Id: root',
-  'X.Gatehouse.Key.Id: root',
-  'X-Gatehouse_Key.Id: root',
-  'X!Gatehouse!Key!Id: root',
-  'X~Gatehouse~Plan: gold',
-  "X'Gatehouse|Plan: gold",
-  'X-GATEHOUSE-PLAN: gold',
-  'X_Gatehouse-Plan: gold',
-  'X-Gatehouse-Anything: 1',
-  'X-Request-Id: forged-request-id',
-  'X_Request_Id: forged-request-id',
-  'X-Forwarded-For: 10.9.9.9',
-  'X_Forwarded_For: 10.9.9.9',
-  'X.Forwarded.For: 10.9.9.9',
-  'X+Forwarded+For: 10.9.9.9',
-  'X-Forwarded-Host: forged.test',
-  'X-Forwarded-Proto: gopher',
-  'X-Forwarded-Prefix: /admin',
-  'X-Forwarded-Uri: /admin',
-  'X-Forwarded-User: root',
-  'Forwarded: for=10.9.9.9',
-  'X-Real-IP: 10.9.9.9',
-  'X_Real_IP: 10.9.9.9',
-  'X-Original-URL: /v1/things/smuggled',
-  'X-Rewrite-URL: /v1/things/smuggled',
-  'X-HTTP-Method-Override: DELETE',
-  'X_HTTP_METHOD_OVERRIDE: DELETE',
-  'X-HTTP-Method: DELETE',
-  'X-Method-Override: DELETE',
-  'Proxy: http://10.9.9.9',
-  'Proxy-Authorization: Basic Zm9yZ2Vk',
-  'Proxy-Connection: keep-alive',
-  'Keep-Alive: timeout=1000',
-  'TE: trailers',
-  'Trailer: X-Late',
-  'HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA',
-  'Content_Type: application/xml',
-  'CONTENT.TYPE: application/xml',
-  'Content*Type: application/xml',
-  'Content_Encoding: gzip',
-  'content.encoding: gzip',
-  'Connection: X-Nominated, X-Gatehouse-Key-Id, Host, Content-Type\r\nX-Nominated: 1',
-  'Connection: x_nominated\r\nX-Nominated: 1',
-];
-
-const written = new Set([
-  'host',
-  'x-gatehouse-key-id',
-  'x-gatehouse-plan',
-  'x-request-id',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-proto',
-  'connection',
-]);
-
-for (const lines of forged) {
-  test(`nobody speaks in the name of the gateway: ${lines.replaceAll('\r\n', ', ')}`, async () => {
-    const [answer] = await door.send(get('/v1/files/a', `${lines}\r\n`));
-    assert.equal(answer?.status, 200);
-    const [request] = door.reached();
-    const names = request?.rawHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()) ?? [];
-    assert.deepEqual(new Set(names), written);
-    assert.equal(names.length, written.size);
-    assert.equal(request?.headers['x-gatehouse-key-id'], 'demo');
-    assert.equal(request?.headers['x-gatehouse-plan'], 'free');
-    assert.equal(request?.headers['x-forwarded-for'], '127.0.0.1');
-    assert.equal(request?.headers['x-forwarded-host'], 'gateway.test');
-    assert.equal(request?.headers['x-forwarded-proto'], 'http');
-    assert.equal(request?.headers['x-request-id'], answer.headers['x-request-id']);
-    assert.equal(`${request?.method} ${request?.target}`, 'GET /v1/files/a');
-  });
-}
-
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31);
 const waves = Number(process.env['TEST_WAVES'] ?? 4);
 const waveSize = 250;
 
 test(`what is random gets no further than what is meant (TEST_SEED=${seed})`, async () => {
-  const random = createRandom(seed);
+  const fraction = createRandom(seed);
+  const random: Random = (below) => Math.floor(fraction() * below);
   for (let wave = 0; wave < waves; wave += 1) {
     const isKeyed = wave % 2 === 0;
     const answers = await sendAll(Array.from({ length: waveSize }, () => mutate(random, isKeyed)));
@@ -839,8 +722,11 @@ const oddLines = [
   '0\r\n\r\n',
 ];
 
+/** A whole number below another. */
+type Random = (below: number) => number;
+
 /** One valid request, with or without a key, with one to four faults in it. */
-function mutate(random: (below: number) => number, isKeyed: boolean): Buffer {
+function mutate(random: Random, isKeyed: boolean): Buffer {
   const method = ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS'][random(5)] ?? 'GET';
   const framed = [
     '\r\n',
@@ -854,7 +740,7 @@ function mutate(random: (below: number) => number, isKeyed: boolean): Buffer {
   return Buffer.from(text, 'latin1');
 }
 
-function spoil(text: string, random: (below: number) => number): string {
+function spoil(text: string, random: Random): string {
   const at = random(text.length);
   const lines = text.split('\r\n');
   const line = random(lines.length);
@@ -873,24 +759,10 @@ function spoil(text: string, random: (below: number) => number): string {
       const extra = oddLines[random(oddLines.length)] ?? '';
       return lines.toSpliced(line, 0, extra.replace(/\r\n$/, '')).join('\r\n');
     }
-    default:
-      return (
-        text.slice(0, at) +
-        (text.charAt(at) === text.charAt(at).toLowerCase()
-          ? text.charAt(at).toUpperCase()
-          : text.charAt(at).toLowerCase()) +
-        text.slice(at + 1)
-      );
+    default: {
+      const lower = text.charAt(at).toLowerCase();
+      const other = text.charAt(at) === lower ? lower.toUpperCase() : lower;
+      return text.slice(0, at) + other + text.slice(at + 1);
+    }
   }
-}
-
-/** Marsaglia's xorshift: small, and the same on every machine. */
-function createRandom(start: number): (below: number) => number {
-  let state = start | 1;
-  return function random(below) {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) % below;
-  };
 }

@@ -159,36 +159,16 @@ test('a chunked body reaches the upstream whole, with its length', async (t) => 
 });
 
 const forged: Pairs = [
-  'X-Gatehouse-Key-Id',
-  'x_gatehouse_key_id',
-  'X.Gatehouse.Plan',
-  'X-GATEHOUSE-ANYTHING',
-  'X-Forwarded-For',
-  'X_Forwarded_For',
-  'X-Forwarded-Host',
-  'X-Forwarded-Proto',
-  'X-Forwarded-Port',
-  'X-Forwarded-Prefix',
-  'Forwarded',
-  'X-Real-IP',
-  'X-Request-Id',
-  'X_Request_Id',
-  'X-Original-URL',
-  'X-Rewrite-URL',
-  'X-HTTP-Method-Override',
-  'Proxy',
-  'Proxy-Authorization',
-  'Proxy-Connection',
-  'Keep-Alive',
-  'TE',
-  'Trailer',
-  'HTTP2-Settings',
-  'X-Nominated',
-].map((name) => [name, 'forged-value'] as const);
+  'X-Gatehouse-Key-Id x_gatehouse_key_id X.Gatehouse.Plan X!Gatehouse~Plan X-GATEHOUSE-ANYTHING',
+  'X-Forwarded-For X_Forwarded_For X-Forwarded-Host X-Forwarded-Proto X-Forwarded-Prefix Forwarded',
+  'X-Real-IP X_Real_IP X-Request-Id X_Request_Id Proxy X-Original-URL X-Rewrite-URL',
+  'X-HTTP-Method-Override X_HTTP_METHOD X-Method-Override Proxy-Authorization Proxy-Connection Keep-Alive TE',
+  'Trailer HTTP2-Settings Content_Type CONTENT.TYPE Content*Type Content_Encoding X-Nominated X.Named',
+].flatMap((names) => names.split(' ').map((name) => [name, 'forged-value'] as const));
 
 test('nothing that a client forges or that ends at the gateway is seen, and nothing that it nominates is taken away from us', async (t) => {
   const nominations =
-    'X-Nominated, X-Gatehouse-Key-Id, X-Request-Id, X-Forwarded-For, Content-Length, Content-Type, Host, apiKey, close';
+    'X-Nominated, x_named, X-Gatehouse-Key-Id, X-Request-Id, X-Forwarded-For, Content-Length, Content-Type, Host, apiKey, close';
   const { request } = await seen(t, plain, {
     line: 'POST /v1/x',
     headers: [...forged, ['Connection', nominations], ['Content-Type', 'text/plain']],
@@ -260,44 +240,6 @@ const trusted: readonly {
     name: 'IPv6 clients behind IPv6 proxies',
     headers: [['X-Forwarded-For', '2001:db9::1, 2001:db8::5']],
     expected: { forwarded: 'for="[2001:db9::1]";host="gateway.test";proto=http' },
-  },
-  {
-    name: 'a client with its port',
-    headers: [['X-Forwarded-For', '6.6.6.6, 192.0.2.1:4711, 10.1.1.1:80']],
-    expected: { forwarded: 'for=192.0.2.1;host="gateway.test";proto=http' },
-  },
-  {
-    name: 'an IPv6 client with its port',
-    headers: [['X-Forwarded-For', '[2001:db9::1]:4711, [2001:db8::5]']],
-    expected: { forwarded: 'for="[2001:db9::1]";host="gateway.test";proto=http' },
-  },
-  ...[
-    '::ffff:192.0.2.1',
-    '::FFFF:192.0.2.1',
-    '::ffff:c000:201',
-    '0:0:0:0:0:ffff:192.0.2.1',
-    '[0::FFFF:C000:0201]:80',
-  ].map((client) => ({
-    name: `an IPv4 client written as ${client}, behind a proxy written so`,
-    headers: [['X-Forwarded-For', `6.6.6.6, ${client}, ::FFFF:a01:101`]] satisfies Pairs,
-    expected: { forwarded: 'for=192.0.2.1;host="gateway.test";proto=http' },
-  })),
-  ...['2001:db9::ffff:c000:201', '::ffff:0:c000:201', '::192.0.2.1'].map((client) => ({
-    name: `an IPv6 client, ${client}, that stands for no IPv4`,
-    headers: [['X-Forwarded-For', client]] satisfies Pairs,
-    expected: { forwarded: `for="[${client}]";host="gateway.test";proto=http` },
-  })),
-  ...['0000:0000:0000:0000:0000:ffff:192.168.100.200%x', '::ffff:192.0.2.1%x', 'fe80::1%eth0'].map(
-    (client) => ({
-      name: `a client with a zone, ${client}, which means nothing here`,
-      headers: [['X-Forwarded-For', client]] satisfies Pairs,
-      expected: { forwarded: 'for=127.0.0.1;host="gateway.test";proto=http' },
-    }),
-  ),
-  {
-    name: 'a client that is not an address',
-    headers: [['X-Forwarded-For', '192.0.2.1, "evil", 10.1.1.1']],
-    expected: { forwarded: 'for=10.1.1.1;host="gateway.test";proto=http' },
   },
   {
     name: 'a protocol and a host that would break out of Forwarded',

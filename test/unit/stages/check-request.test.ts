@@ -27,25 +27,15 @@ function codeOf(parts: Parts): string | undefined {
 
 const withHost = (...headers: string[]): Parts => ({ headers: ['Host', 'a', ...headers] });
 
+/** What Node's parser refuses before, or may. All else stands in test/e2e/hostile-requests.test.ts. */
 const refused: [name: string, parts: Parts, code: string][] = [
   ['an empty target', { target: '' }, 'path_malformed'],
   ['a target without a slash', { target: 'a' }, 'path_malformed'],
-  ['an asterisk', { target: '*' }, 'path_malformed'],
-  ['absolute form', { target: 'http://a/a' }, 'path_malformed'],
-  ['an empty segment', { target: '/a//b' }, 'path_malformed'],
-  ['a dot segment', { target: '/a/./b' }, 'path_malformed'],
-  ['an encoded dot', { target: '/%2E' }, 'path_malformed'],
-  ['an overlong dot', { target: '/%C0%AE' }, 'path_malformed'],
-  ['half a character', { target: '/%C3' }, 'path_malformed'],
   ['a line break', { target: '/a\n' }, 'path_malformed'],
   ['a character above ASCII', { target: '/é' }, 'path_malformed'],
   ['a space in the query', { target: '/a?b c' }, 'request_malformed'],
-  ['a fragment in the query', { target: '/a?b#c' }, 'request_malformed'],
   ['version 2.0', { httpVersion: '2.0' }, 'request_malformed'],
   ['version 0.9', { httpVersion: '0.9' }, 'request_malformed'],
-  ['no host', { headers: [] }, 'request_malformed'],
-  ['two hosts', withHost('HOST', 'a'), 'request_malformed'],
-  ['a port beyond all ports', { headers: ['Host', 'a:65536'] }, 'request_malformed'],
   ['both framings', withHost('Transfer-Encoding', 'chunked', 'Content-Length', '1'), 'request_malformed'],
   [
     'chunked twice',
@@ -62,10 +52,7 @@ const refused: [name: string, parts: Parts, code: string][] = [
   ['a signed length', withHost('Content-Length', '+1'), 'request_malformed'],
   ['two lengths', withHost('Content-Length', '1', 'Content-Length', '1'), 'request_malformed'],
   ['a length beyond 2^53', withHost('Content-Length', '9007199254740993'), 'request_malformed'],
-  ['two types', withHost('Content-Type', 'a/b', 'content-type', 'a/b'), 'request_malformed'],
   ['two encodings', withHost('Content-Encoding', 'a', 'content-encoding', 'b'), 'request_malformed'],
-  ['an unknown expectation', withHost('Expect', 'x'), 'expectation_failed'],
-  ['two expectations', withHost('Expect', '100-continue', 'Expect', '100-continue'), 'request_malformed'],
 ];
 
 const read: [name: string, parts: Parts, head: Partial<Head>][] = [
