@@ -367,11 +367,6 @@ describe('who is slow is cut in time', { concurrency: true }, () => {
     });
   }
 
-  it('one that sends nothing is closed without a word', async (t) => {
-    const silent = await open(t, '', brisk);
-    assert.equal((await silent.receivedUntilClose()).length, 0);
-  });
-
   const trickles: [name: string, head: string, drop: string][] = [
     ['headers', 'GET /v1/alive HTTP/1.1\r\n', 'X-A: a\r\n'],
     ['body', upload('Content-Length: 1000\r\n'), 'x'],

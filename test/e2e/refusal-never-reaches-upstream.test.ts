@@ -96,58 +96,28 @@ for (const [name, headers] of keyless) {
   });
 }
 
-const invalid: [name: string, headers: Headers][] = [
-  ['unknown', [['apiKey', 'k-unknown']]],
-  ['in another letter case', [['apiKey', demoKey.toUpperCase()]]],
-  ['cut short', [['apiKey', demoKey.slice(0, -1)]]],
-  ['disabled', [['apiKey', 'k-disabled']]],
-  ['expired', [['apiKey', 'k-expired']]],
-  [
-    'repeated',
-    [
-      ['apiKey', demoKey],
-      ['apiKey', demoKey],
-    ],
-  ],
-  [
-    'repeated in another letter case',
-    [
-      ['apiKey', demoKey],
-      ['APIKEY', 'k-lasting'],
-    ],
-  ],
-  [
-    'empty and then valid',
-    [
-      ['apiKey', ''],
-      ['apiKey', demoKey],
-    ],
-  ],
-  [
-    'valid and then empty',
-    [
-      ['apiKey', demoKey],
-      ['apiKey', ''],
-    ],
-  ],
-  [
-    'empty twice',
-    [
-      ['apiKey', ''],
-      ['apiKey', ''],
-    ],
-  ],
-  ['a list', [['apiKey', `${demoKey}, ${demoKey}`]]],
-  ['quoted', [['apiKey', `"${demoKey}"`]]],
-  ['of bytes above ASCII', [['apiKey', '\xff\xfe']]],
-  ['very long', [['apiKey', 'k'.repeat(10_000)]]],
-  ['the hash of a key', [['apiKey', createHash('sha256').update(demoKey).digest('hex')]]],
-  ['the id of a key', [['apiKey', 'demo']]],
-  ['the name of a prototype', [['apiKey', '__proto__']]],
+const invalid: [name: string, ...headers: Headers][] = [
+  ['unknown', ['apiKey', 'k-unknown']],
+  ['in another letter case', ['apiKey', demoKey.toUpperCase()]],
+  ['cut short', ['apiKey', demoKey.slice(0, -1)]],
+  ['disabled', ['apiKey', 'k-disabled']],
+  ['expired', ['apiKey', 'k-expired']],
+  ['repeated', ['apiKey', demoKey], ['apiKey', demoKey]],
+  ['repeated in another letter case', ['apiKey', demoKey], ['APIKEY', 'k-lasting']],
+  ['empty and then valid', ['apiKey', ''], ['apiKey', demoKey]],
+  ['valid and then empty', ['apiKey', demoKey], ['apiKey', '']],
+  ['empty twice', ['apiKey', ''], ['apiKey', '']],
+  ['a list', ['apiKey', `${demoKey}, ${demoKey}`]],
+  ['quoted', ['apiKey', `"${demoKey}"`]],
+  ['of bytes above ASCII', ['apiKey', '\xff\xfe']],
+  ['very long', ['apiKey', 'k'.repeat(10_000)]],
+  ['the hash of a key', ['apiKey', createHash('sha256').update(demoKey).digest('hex')]],
+  ['the id of a key', ['apiKey', 'demo']],
+  ['the name of a prototype', ['apiKey', '__proto__']],
 ];
 test('every key that is not valid gets the very same answer, whatever the path, but for Date and X-Request-Id', async () => {
   const seen = new Set<string>();
-  for (const [name, headers] of invalid) {
+  for (const [name, ...headers] of invalid) {
     for (const line of [`POST ${namePath}`, 'POST /v1/unknown', `DELETE ${namePath}`]) {
       const [answer] = await call([...headers, jsonType], line);
       assertRefused(answer, 'key_invalid', 'Invalid API key');

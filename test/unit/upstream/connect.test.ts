@@ -98,13 +98,11 @@ test('a target that closes instead of greeting is a connection that failed, told
   assert.equal(answers.length, 1);
 });
 
-test('a target is asked for HTTP/1.1 alone, and a session with it is resumed by the next connection', async (t) => {
+test('a session with a target is resumed by the next connection', async (t) => {
   const certificate = makeCertificate(t, ['IP:127.0.0.1']);
   const resumed: boolean[] = [];
-  const spoken: unknown[] = [];
-  const server = createTlsServer({ ...certificate, ALPNProtocols: ['h2', 'http/1.1'] }, (socket) => {
+  const server = createTlsServer(certificate, (socket) => {
     resumed.push(socket.isSessionReused());
-    spoken.push(socket.alpnProtocol);
     socket.on('error', () => undefined).end('bye');
   });
   const port = await listen(t, server);
@@ -120,5 +118,4 @@ test('a target is asked for HTTP/1.1 alone, and a session with it is resumed by 
     await until(() => resumed.length === turn + 1);
   }
   assert.deepEqual(resumed, [false, true]);
-  assert.deepEqual(spoken, ['http/1.1', 'http/1.1']);
 });

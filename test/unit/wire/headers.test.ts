@@ -7,7 +7,7 @@ import {
   responseHeaderPasses,
   takeHeader,
 } from '../../../src/wire/headers.ts';
-import { collectGarbage } from '../../helpers/collect-garbage.ts';
+import { memoryUsed } from '../../helpers/collect-garbage.ts';
 
 const passes = createRequestHeaderFilter('apiKey', false);
 
@@ -59,20 +59,18 @@ const stay = [
 ];
 
 describe('createRequestHeaderFilter', () => {
-  for (const name of pass) it(`lets ${name} pass`, () => assert.equal(passes(name), true));
+  it('tells what passes from what stays', () => {
+    for (const name of [...pass, ...stay]) assert.equal(passes(name), pass.includes(name), name);
+  });
 
   it('does not keep the names that clients make up', () => {
-    collectGarbage();
-    const before = process.memoryUsage().heapUsed;
+    const before = memoryUsed();
     for (let n = 0; n < 300_000; n += 1) passes(`X-Made-Up-${n}`);
-    collectGarbage();
-    const grownBytes = process.memoryUsage().heapUsed - before;
+    const grownBytes = memoryUsed() - before;
     assert.ok(grownBytes < 3_000_000, `${grownBytes} bytes`);
     // What is decided anew after them is decided as before.
     for (const name of [...pass, ...stay]) assert.equal(passes(name), pass.includes(name), name);
   });
-  for (const name of stay) it(`keeps ${name}`, () => assert.equal(passes(name), false));
-
   it('keeps the key in every spelling of its header', () => {
     const other = createRequestHeaderFilter('X-Api_Key', false);
     for (const name of ['X-Api-Key', 'x_api_key', 'X.API.KEY', 'x!api~key']) assert.equal(other(name), false);
@@ -84,12 +82,6 @@ describe('createRequestHeaderFilter', () => {
     assert.equal(forwards('x-API-key'), true);
     for (const name of ['X_Api_Key', 'x.api.key', 'X-Api!Key'])
       assert.equal(forwards(name), false, `nobody has looked at the key in ${name}`);
-  });
-
-  it('goes on answering rightly after more spellings than it remembers', () => {
-    for (let i = 0; i < 2000; i += 1) assert.equal(passes(`X-Filler-${i}`), true);
-    assert.equal(passes('x_gatehouse-PLAN'), false);
-    assert.equal(passes('X-Later'), true);
   });
 });
 
@@ -162,22 +154,14 @@ describe('copyHeaders', () => {
     });
   }
   it('keeps order, spelling and repetition, and drops what any Connection line names', () => {
-    const from = [
-      'X-A',
-      '1',
-      'connection',
-      'x-b',
-      'x-a',
-      '2',
-      'X_B',
-      '3',
-      'CONNECTION',
-      'X-C',
-      'X-C',
-      '4',
-      'x-d',
-      '',
+    const lines = [
+      ['X-A', '1'],
+      ['connection', 'x-b'],
+      ['x-a', '2'],
+      ['X_B', '3'],
+      ['CONNECTION', 'X-C'],
     ];
+    const from = [...lines.flat(), 'X-C', '4', 'x-d', ''];
     const to: string[] = [];
     copyHeaders(from, to, passes);
     assert.deepEqual(to, ['X-A', '1', 'x-a', '2', 'x-d', '']);
