@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { endOnceRead } from '../wire/end-once-read.ts';
+import { endOnceRead } from '../wire/linger.ts';
 
 /** An answer before it is written. */
 export interface Answer {

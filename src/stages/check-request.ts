@@ -53,9 +53,9 @@ const repeated = Symbol('came more than once');
 /** The value of a header that may come once. */
 type Given = string | typeof repeated | undefined;
 
-interface RawHead {
+class RawHead {
   key: string | undefined;
-  keyCount: number;
+  keyCount = 0;
   host: Given;
   contentType: Given;
   contentEncoding: Given;
@@ -66,17 +66,7 @@ interface RawHead {
 }
 
 function readHeaders(rawHeaders: readonly string[], keyHeader: string): RawHead {
-  const head: RawHead = {
-    key: undefined,
-    keyCount: 0,
-    host: undefined,
-    contentType: undefined,
-    contentEncoding: undefined,
-    contentLength: undefined,
-    transferEncoding: undefined,
-    expect: undefined,
-    upgrade: undefined,
-  };
+  const head = new RawHead();
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = (rawHeaders[i] as string).toLowerCase();
     const value = rawHeaders[i + 1] as string;

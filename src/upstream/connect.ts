@@ -1,10 +1,9 @@
 import { connect as connectTcp, type OnReadOpts, type Socket } from 'node:net';
-import { connect as connectTls, createSecureContext, type ConnectionOptions } from 'node:tls';
+import { connect as connectTls, createSecureContext, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { addressOf, serverNameOf } from '../config/addresses.ts';
 import { afterReading } from '../waiting/when-all-is-read.ts';
 import { ConnectionClosed, ConnectTimeout } from './failures.ts';
 import { openByName } from './look-up.ts';
-import { TlsSession } from './tls-session.ts';
 
 /** What the https connections to an upstream trust. */
 export type Trust = Pick<ConnectionOptions, 'secureContext'>;
@@ -107,4 +106,26 @@ function secureOpener(target: URL, trust: Trust): Opener {
     session.follow(socket);
     return socket;
   };
+}
+
+/** The session that connections to one target offer, so that the next handshake is shorter. */
+export class TlsSession {
+  #last: Buffer | undefined;
+
+  /** For the options of the next connection. */
+  get offer(): { readonly session?: Buffer } {
+    return this.#last === undefined ? {} : { session: this.#last };
+  }
+
+  /**
+   * Keeps the session of this connection for the next. One with which no connection came about is forgotten, whatever became of it:
+   * a server that refuses a session, or leaves it unanswered, would do so each time.
+   */
+  follow(connection: TLSSocket): void {
+    connection
+      .on('session', (session: Buffer) => (this.#last = session))
+      .once('close', () => {
+        if (!connection.authorized) this.#last = undefined;
+      });
+  }
 }

@@ -20,18 +20,12 @@ export interface LaneParts extends AnswerParts {
   readonly listener: ExchangeListener;
 }
 
-/** Without `responseMs` somebody else times the head. */
-type AnswerTimes = Pick<UpstreamConfig['timeouts'], 'idleMs'> & { readonly responseMs?: number };
-
-/** What all exchanges of a lane share. */
-export interface LaneBounds {
-  readonly timeouts: AnswerTimes;
-  /** Where each has its seat, or waits for one. */
+/** What an answer is held to. */
+interface AnswerBounds {
+  /** Without `responseMs` somebody else times the head. */
+  readonly timeouts: Pick<UpstreamConfig['timeouts'], 'idleMs'> & { readonly responseMs?: number };
+  /** Where the relay has its seat, or waits for one. */
   readonly seats: Seats;
-}
-
-/** What one answer is held to. */
-interface AnswerBounds extends LaneBounds {
   /** Called before the listener is told how it ended. */
   readonly whenOver?: () => void;
 }

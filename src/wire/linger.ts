@@ -1,8 +1,9 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 import { Countdown } from '../waiting/countdown.ts';
 import { afterReading } from '../waiting/when-all-is-read.ts';
 import { bodyBroken, brokenBy } from './broken-body.ts';
+import { sendHead } from './send-head.ts';
 
 /**
  * How much of what a client still sends is read and thrown away, so that it gets to read its answer. wget, Perl, Java and Python's
@@ -41,6 +42,17 @@ export function linger(from: Readable, whenOver: () => void): void {
 /** The same for the rest of a request. A parser that has given up goes on reading the connection and tells nobody. */
 export function lingerOn(req: IncomingMessage, whenOver: () => void): void {
   linger(brokenBy(req) === undefined ? req : withoutParser(req.socket), whenOver);
+}
+
+/**
+ * Sends the whole answer to a request of which more may come, and ends it when nothing more does. Its head has said that the
+ * connection ends: Node would end it at once, and what still comes would reset it.
+ */
+export function endOnceRead(res: ServerResponse, body: string, whenWritten?: () => void): void {
+  const { req } = res;
+  if (req.method === 'HEAD' || body === '') sendHead(res);
+  res.write(body, whenWritten);
+  lingerOn(req, () => res.end());
 }
 
 /** Ends a connection from which nothing more is taken. A client that still sends gets to read the last words, if there are any. */

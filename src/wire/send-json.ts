@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
-import { endOnceRead } from './end-once-read.ts';
+import { endOnceRead } from './linger.ts';
 
 interface JsonAnswer {
   readonly status: number;

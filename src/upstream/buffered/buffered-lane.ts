@@ -3,7 +3,7 @@ import type { UpstreamConfig } from '../../config/config.ts';
 import { FewAtATime } from '../../waiting/few-at-a-time.ts';
 import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
 import type { Connector } from '../connect.ts';
-import { type LaneBounds, type LaneParts, Relay } from '../relay.ts';
+import { type LaneParts, Relay } from '../relay.ts';
 import type { Seats } from '../seats.ts';
 import { IdleConnections } from './idle-connections.ts';
 import { TargetConnection, type ConnectionHome, type WholeRequest } from './target-connection.ts';
@@ -20,7 +20,7 @@ export function createBufferedLane(
   timeouts: UpstreamConfig['timeouts'],
   seats: Seats,
 ): BufferedLane {
-  const bounds: LaneBounds = { timeouts, seats };
+  const bounds = { timeouts, seats };
   const idle = new IdleConnections();
   const departures = new FewAtATime(departuresPerTurn);
   seats.watch(idle);

@@ -18,7 +18,7 @@ import {
 import { checkSwitch, type Handshake } from '../handshake.ts';
 import { joinSockets } from '../join-sockets.ts';
 import type { OpenSocket } from '../open-sockets.ts';
-import { type AnswerSource, type LaneBounds, type LaneParts, Relay } from '../relay.ts';
+import { type AnswerSource, type LaneParts, Relay } from '../relay.ts';
 import type { Seats } from '../seats.ts';
 import { BodySender, type KeptConnection } from './body-sender.ts';
 import { judgeHead } from './judge-head.ts';
@@ -42,8 +42,9 @@ export interface Switching {
   readonly putBack: () => void;
 }
 
-interface StreamedBounds extends LaneBounds {
+interface StreamedBounds {
   readonly timeouts: UpstreamConfig['timeouts'];
+  readonly seats: Seats;
 }
 
 /** Opens the outgoing request, and reports its failure. */
