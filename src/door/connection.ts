@@ -8,11 +8,12 @@ import { safeMethods } from '../wire/safe-methods.ts';
 
 /** One client connection, and what is in flight on it. */
 export class Connection {
+  /** How many requests have come on it. */
+  requests = 0;
   readonly #socket: Socket;
   readonly #onAnswer: () => void;
   /** In the order they came. Few, so a list is faster than a map. */
   readonly #inFlight: ServerResponse[] = [];
-  #requests = 0;
   /** Since when nothing has been in flight, if nothing is. */
   #idleSince = performance.now();
   /** The last request, if it was answered before all of its body had come. */
@@ -28,11 +29,6 @@ export class Connection {
     this.#socket = socket;
     this.#onAnswer = onAnswer;
     socket.prependListener('end', () => endHalfClosed(socket, this.#inFlight[0]));
-  }
-
-  /** How many requests have come on it. */
-  get requests(): number {
-    return this.#requests;
   }
 
   get inFlight(): number {
@@ -55,7 +51,7 @@ export class Connection {
   /** Counts a request until its answer is out. */
   enter(res: ServerResponse): void {
     const { req } = res;
-    this.#requests += 1;
+    this.requests += 1;
     this.#answered = undefined; // or a connection at work would keep two requests
     this.#inFlight.push(res);
     res.on('close', () => {

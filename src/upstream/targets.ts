@@ -42,13 +42,11 @@ export function createTargets(config: UpstreamConfig, events: TargetEvents): Tar
   return { all, next: all.length === 1 ? () => only as Target : next };
 }
 
-/** How an exchange ends. */
 type Ending = Pick<ExchangeListener, 'resolve' | 'reject'>;
 
 /** One request at one target. */
 class Attempt implements ExchangeListener {
   readonly #target: Target;
-  /** How many answers its target had begun before this, and how often it had been set aside. */
   readonly answersBefore: number;
   readonly absencesBefore: number;
   /** The target was silent, and nobody else tries it meanwhile. */
@@ -92,14 +90,14 @@ export class Target {
   readonly seats: Seats;
   readonly buffered: BufferedLane;
   readonly streamed: StreamedLane;
+  /** How many answers have begun, and how often it was set aside. */
+  answers = 0;
+  absences = 0;
+  /** Others are preferred until then. */
+  asideUntil = 0;
   readonly #parts: TargetParts;
   /** Stays so until the first answer to a request that began after the change. */
   #state: 'in use' | 'not reached' | 'silent' = 'in use';
-  #asideUntil = 0;
-  /** How many answers have begun. */
-  #answers = 0;
-  /** How often it was set aside. */
-  #absences = 0;
   /** Its absence has been reported. */
   #isTold = false;
   #toldAt = -Infinity;
@@ -114,28 +112,15 @@ export class Target {
     this.streamed = createStreamedLane(this.url, config, { seats: this.seats, trust });
   }
 
-  get answers(): number {
-    return this.#answers;
-  }
-
-  get absences(): number {
-    return this.#absences;
-  }
-
   get isAway(): boolean {
     return this.#state !== 'in use';
-  }
-
-  /** Others are preferred until then. */
-  get asideUntil(): number {
-    return this.#asideUntil;
   }
 
   /** A silent target is tried by one request, and by no other while that one may still be answered. */
   attempt(ending: Ending): ExchangeListener {
     const isTrial = this.#state === 'silent';
     const { connectMs, responseMs } = this.#parts.config.timeouts;
-    if (isTrial) this.#asideUntil = performance.now() + connectMs + responseMs + asideMs;
+    if (isTrial) this.asideUntil = performance.now() + connectMs + responseMs + asideMs;
     return new Attempt(this, isTrial, ending);
   }
 
@@ -149,11 +134,11 @@ export class Target {
    * lets the next request try.
    */
   noteAnswer({ isTrial, absencesBefore }: Attempt): void {
-    this.#answers += 1;
-    if (isTrial) this.#asideUntil = 0;
-    if (this.#state === 'in use' || absencesBefore !== this.#absences) return;
+    this.answers += 1;
+    if (isTrial) this.asideUntil = 0;
+    if (this.#state === 'in use' || absencesBefore !== this.absences) return;
     this.#state = 'in use';
-    this.#asideUntil = 0;
+    this.asideUntil = 0;
     if (!this.#isTold) return;
     this.#isTold = false;
     this.#parts.events.usedAgain(this.#parts.config.name, this.url.origin);
@@ -164,8 +149,8 @@ export class Target {
    * stays in use. A trial that fails in any other way lets the next request try.
    */
   noteFailure({ isTrial, answersBefore }: Attempt, { sent, cause }: ExchangeFailed): void {
-    if (isTrial) this.#asideUntil = 0;
-    const inVain = sent && cause instanceof ResponseTimeout && answersBefore === this.#answers;
+    if (isTrial) this.asideUntil = 0;
+    const inVain = sent && cause instanceof ResponseTimeout && answersBefore === this.answers;
     if (inVain && this.#parts.config.targets.length > 1) this.#setAside('silent', cause);
   }
 
@@ -173,9 +158,9 @@ export class Target {
     const { config, events } = this.#parts;
     const now = performance.now();
     this.#state = state;
-    this.#absences += 1;
+    this.absences += 1;
     // Not before a trial under way has ended: a request that began earlier may fail late.
-    this.#asideUntil = Math.max(this.#asideUntil, now + asideMs);
+    this.asideUntil = Math.max(this.asideUntil, now + asideMs);
     // Another target may take them at once.
     if (config.targets.length > 1) this.seats.turnAway(cause);
     if (this.#isTold || now - this.#toldAt < quietMs) return;
