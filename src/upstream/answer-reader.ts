@@ -3,7 +3,7 @@ import { NonsenseAnswer, switchedUnasked } from './failures.ts';
 import { HeadReader } from './head-reader.ts';
 import { type AnswerHead, hasNoBody, keptMsAfter } from './read-answer-head.ts';
 
-/** Is told of an answer as it is read: its head once, then its body. */
+/** Is told of an answer: its head once, then its body. */
 export interface AnswerListener {
   answerBegins(status: number, raw: readonly string[]): void;
   /** The piece is the listener's to keep. */
@@ -18,13 +18,11 @@ export class AnswerReader {
   #left = 0;
   #chunks: ChunkDecoder | undefined;
 
-  /** Prepares for the answer to a request with this method. */
   begin(method: string): void {
     this.#method = method;
     this.#heads.begin();
   }
 
-  /** All of the answer has been read. */
   get isOver(): boolean {
     return this.#heads.head !== undefined && this.#left === 0 && this.#chunks?.isOver !== false;
   }

@@ -12,16 +12,12 @@ export interface AnswerParts {
   readonly ourHeaders: () => readonly string[];
   /** Folded name of the header that is read and taken out of it. */
   readonly costHeader: string | undefined;
-  /**
-   * Called once the whole answer is here, before its end goes to the client: the client's next request may reach another process,
-   * so the shared place must be free by then. Undefined if there is none.
-   */
+  /** Called once the whole answer is here, before its end goes to the client: by then the shared place must be free. */
   readonly whenWhole: (() => void) | undefined;
 }
 
 /** Is told how an exchange goes on. */
 export interface ExchangeListener {
-  /** The head of the answer has come. */
   begin(): void;
   /** It is over; the progress tells how. */
   resolve(): void;

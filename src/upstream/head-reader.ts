@@ -9,10 +9,8 @@ export class HeadReader {
   #text = '';
   /** The end of that, where the end of the head may have begun. */
   #tail = '';
-  /** How many bytes the interim answers before it took. */
   #interimBytes = 0;
 
-  /** Prepares for another head. */
   begin(): void {
     this.#interimBytes = 0;
     this.head = undefined;

@@ -9,7 +9,6 @@ export interface OpenSocket {
   joined: Joined | undefined;
 }
 
-/** A client's socket that is joined to an upstream's. */
 export interface Joined {
   /** When a byte last went through, either way. */
   activeAt: number;
@@ -26,9 +25,8 @@ export class OpenSockets {
   readonly #byPath = new Map<string, Set<OpenSocket>>();
 
   /**
-   * Counts in the socket of a response; undefined if the route of this path has as many as it may, under whatever name. It leaves
-   * when the response closes: one that switches protocols closes with its socket, any other as soon as it is out, though its client
-   * may be read for a moment longer.
+   * Counts in the socket of a response; undefined if the route of this path has as many as it may. It leaves when the response closes:
+   * one that switches protocols closes with its socket, any other as soon as it is out.
    */
   enter(path: string, socketsMax: number, res: ServerResponse): OpenSocket | undefined {
     const open = this.#byPath.getOrInsertComputed(path, () => new Set());
@@ -39,10 +37,7 @@ export class OpenSockets {
     return entry;
   }
 
-  /**
-   * Closes each WebSocket when it falls quiet. One that never does is cut in the end like any connection, and so is one that is still
-   * HTTP.
-   */
+  /** Closes each WebSocket when it falls quiet. One that never does is cut in the end like any connection. */
   drain(): void {
     const look = (): void => {
       const now = performance.now();

@@ -48,9 +48,8 @@ export interface AnswerSource {
 type AnswerState = 'awaited' | 'begun' | 'flowing' | 'whole' | 'over';
 
 /**
- * Passes one answer of an upstream on to one client, with backpressure, and folds the many ways an exchange can end into
- * exactly one: its end, or ExchangeFailed while the client has seen nothing yet.
- * An answer that breaks off is never ended as if it were whole: the client's connection is destroyed.
+ * Passes one answer of an upstream on to one client, and folds the many ways an exchange can end into exactly one: its end, or
+ * ExchangeFailed while the client has seen nothing yet. An answer that breaks off breaks the client's connection.
  */
 export class Relay implements AnswerListener, Guest {
   hasSeat = false;
@@ -62,8 +61,8 @@ export class Relay implements AnswerListener, Guest {
   /** Set once the head is waited for, or a connection. */
   #headTime: Countdown | undefined;
   /**
-   * Set once the next piece is waited for. Nearly every answer is whole in one turn of the event loop and needs no timer: with one
-   * for each, kept for a while, the old generation filled up three times as fast.
+   * Set once the next piece is waited for: nearly every answer is whole in one turn of the event loop. With a timer for each the old
+   * generation filled up three times as fast.
    */
   #pieceTime: Countdown | undefined;
   /** When the upstream's time began: once all of the request has left, with that. */
@@ -94,10 +93,7 @@ export class Relay implements AnswerListener, Guest {
     res.on('close', this.#onClose);
   }
 
-  /**
-   * Starts its time for a connection; `connected` starts that for the head of its answer. An upstream that sends 1xx for ever does
-   * not put off its end.
-   */
+  /** Starts its time for a connection; `connected` starts that for the head of its answer. No 1xx puts off its end. */
   startClock(): void {
     this.#startedAt = performance.now();
     const { responseMs } = this.#bounds.timeouts;
@@ -122,7 +118,6 @@ export class Relay implements AnswerListener, Guest {
     return this.#left !== 'nothing';
   }
 
-  /** All of the request has left. */
   requestSent(): void {
     this.requestLeaves();
     this.#left = 'all';
@@ -130,7 +125,6 @@ export class Relay implements AnswerListener, Guest {
     if (this.#state === 'flowing') this.#expectMore();
   }
 
-  /** Finished or given up: it takes no more of an answer. */
   get isOver(): boolean {
     return this.#state === 'over';
   }
@@ -162,7 +156,6 @@ export class Relay implements AnswerListener, Guest {
     this.#write(chunk);
   }
 
-  /** All of the answer has come. */
   answerEnded(): void {
     if (this.#state === 'over') return;
     // An answer that waits for others on its connection is far from its end.
@@ -233,7 +226,6 @@ export class Relay implements AnswerListener, Guest {
     this.#source = undefined;
   }
 
-  /** Sends what is here of the answer. */
   #startFlowing(): void {
     if (this.#state !== 'begun' || !this.#giveHead()) return;
     this.#state = 'flowing';

@@ -6,7 +6,6 @@ import { ResponseTimeout } from './failures.ts';
 import { Seats } from './seats.ts';
 import { createStreamedLane, type StreamedLane } from './streamed/streamed-lane.ts';
 
-/** What is reported when a target goes away and comes back. */
 export interface TargetEvents {
   /** A target could not be reached, or answers nothing. Reported once until it is used again, and not too often. */
   readonly setAside: (upstream: string, target: string, cause: Error) => void;
@@ -98,7 +97,6 @@ export class Target {
   readonly #parts: TargetParts;
   /** Stays so until the first answer to a request that began after the change. */
   #state: 'in use' | 'not reached' | 'silent' = 'in use';
-  /** Its absence has been reported. */
   #isTold = false;
   #toldAt = -Infinity;
 
@@ -124,15 +122,11 @@ export class Target {
     return new Attempt(this, isTrial, ending);
   }
 
-  /** It cannot be reached. */
   setAside(cause: Error): void {
     this.#setAside('not reached', cause);
   }
 
-  /**
-   * An answer has begun. If its request began before the target was set aside, it says nothing about the target now; that of a trial
-   * lets the next request try.
-   */
+  /** An answer has begun. If its request began before the target was set aside, it says nothing about the target now. */
   noteAnswer({ isTrial, absencesBefore }: Attempt): void {
     this.answers += 1;
     if (isTrial) this.asideUntil = 0;
@@ -144,10 +138,7 @@ export class Target {
     this.#parts.events.usedAgain(this.#parts.config.name, this.url.origin);
   }
 
-  /**
-   * A request that waited in vain for its answer shows that the target is silent, if no other had one meanwhile. An only target
-   * stays in use. A trial that fails in any other way lets the next request try.
-   */
+  /** Who waited in vain for an answer shows that the target is silent, if no other had one meanwhile. An only target stays in use. */
   noteFailure({ isTrial, answersBefore }: Attempt, { sent, cause }: ExchangeFailed): void {
     if (isTrial) this.asideUntil = 0;
     const inVain = sent && cause instanceof ResponseTimeout && answersBefore === this.answers;

@@ -35,7 +35,6 @@ export class IdleConnections implements KeptConnections {
     return undefined;
   }
 
-  /** Forgets one that has closed. */
   drop(connection: TargetConnection): void {
     const place = this.#resting.indexOf(connection);
     if (place !== -1) this.#resting.splice(place, 1);

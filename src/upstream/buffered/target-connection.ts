@@ -37,7 +37,6 @@ export class TargetConnection implements AnswerSource {
   #isLast = false;
   /** It has been kept for later at least once. */
   #wasKept = false;
-  /** Some of the answer has come. */
   #heard = false;
   #isPaused = false;
   #restsSince = 0;
@@ -84,7 +83,6 @@ export class TargetConnection implements AnswerSource {
     if (socket.errored === null) relay.requestSent();
   }
 
-  /** Keeps it for later, for at most this long. */
   rest(ms: number): void {
     this.#wasKept = true;
     this.#restsSince = turnsSoFar();
@@ -92,9 +90,8 @@ export class TargetConnection implements AnswerSource {
   }
 
   /**
-   * Whether all that had come when it was put to rest has been read: the turn then under way has ended, and so has another.
-   * Anything the upstream sent after its answer has ended the connection by now, and is not taken for the next answer
-   * (CVE-2026-48931).
+   * Whether a whole turn has passed since it was put to rest: what the upstream sent behind its answer has ended the connection by now,
+   * and is not taken for the next answer (CVE-2026-48931).
    */
   get hasRested(): boolean {
     return turnsSoFar() - this.#restsSince >= 2;
