@@ -6,7 +6,10 @@ import { cutOff, endHalfClosed } from '../wire/break-off.ts';
 import { endReadably } from '../wire/linger.ts';
 import { safeMethods } from '../wire/safe-methods.ts';
 
-/** One client connection, and what is in flight on it. */
+/**
+ * One client connection, and what is in flight on it. It is given up, and ends with its last answer so that this can be read; or it is
+ * cut off at once, when the time of the gateway or of its reader is over.
+ */
 export class Connection {
   /** How many requests have come on it. */
   requests = 0;
@@ -98,7 +101,6 @@ export class Connection {
     return this.#answered?.complete === false;
   }
 
-  /** Whether requests are read from it. */
   get isOpen(): boolean {
     return !this.#isGivenUp && !this.#socket.destroyed;
   }
@@ -141,8 +143,8 @@ export class Connection {
   }
 
   /**
-   * Node tells the responses of a connection that it is gone, but not one that was assigned to a bare socket: that would count as in
-   * flight for ever, and its upstream call would go on for nobody.
+   * Node tells the responses of a connection that it is gone, but not one that was assigned to a bare socket: its upstream call would
+   * go on for nobody.
    */
   closeAnswers(): void {
     for (const res of this.#inFlight) res.destroy();
@@ -173,10 +175,7 @@ export class Connection {
     this.#answered = undefined;
   }
 
-  /**
-   * Ends it when its reader takes next to nothing of an answer that waits for it. Looking at bytes rather than silence also
-   * catches a client that reads one byte now and then to look alive.
-   */
+  /** Ends it when its reader takes next to nothing of an answer, a byte now and then to look alive perhaps. */
   judgeReader(now: number, stalledReaderMs: number): void {
     const { bytesWritten, writableLength } = this.#socket;
     const sent = bytesWritten - writableLength;
@@ -190,19 +189,15 @@ export class Connection {
   }
 }
 
-/**
- * Where a reader has stopped before the end of a body Node keeps the request, with all of its answer, until the next one comes: 6 of
- * the 20 KB that a kept connection takes.
- */
+/** Where a reader has stopped before the end of a body Node keeps the request, with all of its answer: 6 of a connection's 20 KB. */
 function letGo(req: IncomingMessage): void {
   if (!req.readableEnded) req.resume();
 }
 
 /**
- * Only safe methods are worked on side by side: a client that pipelines a PUT and a GET means them in this order (RFC 9112
- * §9.3.2). HTTP/1.0 requests never are: an answer of unknown length ends its connection, and those after it would be lost. So may
- * the refusal of chunks or of an expectation. And of an answer that is queued Node puts the head in front of a "100 Continue" that
- * waits there (26.10).
+ * Only safe methods are worked on side by side (RFC 9112 §9.3.2). HTTP/1.0 requests never are: an answer of unknown length ends its
+ * connection, and those after it would be lost. So may the refusal of chunks or of an expectation; and Node puts the head of a queued
+ * answer in front of a "100 Continue" that waits there (26.10).
  */
 function mayOverlap({ req }: ServerResponse): boolean {
   const { expect, 'transfer-encoding': coding } = req.headers;
@@ -224,8 +219,7 @@ export const endsAhead = 'the answer ahead of it ends the connection';
 const nodeLatenessMs = 2000;
 
 /**
- * What the system must be seen to send within `limits.stalledReader` for the client to count as reading. It takes more from us
- * only when a third of its send buffer is free, and on a fast line Linux lets that grow to 4 MB: a slow but steady reader seems
- * to take nothing, and then 1.4 MB at once. Node shows nothing finer.
+ * What the system must be seen to send within `limits.stalledReader` for the client to count as reading. Nothing finer is seen: on a
+ * fast line a slow but steady reader seems to take nothing, and then 1.4 MB at once, a third of what Linux buffers.
  */
 const progressBytes = 16 * 1024;
