@@ -10,18 +10,32 @@ import { parseWhileOpen } from '../../../src/wire/parse-while-open.ts';
 import { collectGarbage } from '../../helpers/collect-garbage.ts';
 import { listen } from '../../helpers/listen.ts';
 import { parseResponses } from '../../helpers/parse-responses.ts';
-import { until } from '../../helpers/poll.ts';
+import { until, type Scene } from '../../helpers/poll.ts';
 import { openRaw, requestBytes } from '../../helpers/raw-socket.ts';
 
-test('nothing is left only when every request has been settled, and not as soon as its connection is gone', async (t) => {
-  const connections = new Connections({ connections: 1, inFlight: 1, inFlightPerConnection: 1 } as Limits);
-  let leave: (() => void) | undefined;
+/** A server whose connections are bounded. */
+async function startServer(
+  t: Scene,
+  bounds: Pick<Limits, 'inFlight' | 'inFlightPerConnection'>,
+  answer: (leave: () => void, res: ServerResponse) => void,
+): Promise<{ readonly connections: Connections; readonly port: number }> {
+  const connections = new Connections({ connections: 9, ...bounds } as Limits);
   const server = createServer((req, res) => {
     req.visit = new Visit('id', { peer: '', client: '', trusted: false });
-    leave = connections.enter(res);
+    answer(connections.enter(res), res);
   });
-  server.on('connection', (socket) => connections.opened(socket));
-  const client = await openRaw(t, await listen(t, server));
+  server.on('connection', (socket) => {
+    const connection = connections.opened(socket);
+    parseWhileOpen(socket, () => connections.takesMore(connection));
+  });
+  return { connections, port: await listen(t, server) };
+}
+
+test('nothing is left only when every request has been settled, and not as soon as its connection is gone', async (t) => {
+  let leave: (() => void) | undefined;
+  const bounds = { inFlight: 1, inFlightPerConnection: 1 };
+  const { connections, port } = await startServer(t, bounds, (done) => (leave = done));
+  const client = await openRaw(t, port);
   client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
   await until(() => leave);
   client.socket.destroy();
@@ -44,12 +58,10 @@ for (const { how, read } of [
   },
 ]) {
   test(`a connection does not keep a request that it has answered, of whose body ${how}`, async (t) => {
-    const connections = new Connections({ connections: 1, inFlight: 1, inFlightPerConnection: 1 } as Limits);
     const requests: WeakRef<IncomingMessage>[] = [];
-    async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    async function answer(leave: () => void, res: ServerResponse): Promise<void> {
+      const { req } = res;
       requests.push(new WeakRef(req));
-      req.visit = new Visit('id', { peer: '', client: '', trusted: false });
-      const leave = connections.enter(res);
       await nextTurn();
       read(req);
       client.write('+two');
@@ -57,9 +69,9 @@ for (const { how, read } of [
       res.end();
       leave();
     }
-    const server = createServer((req, res) => void answer(req, res));
-    server.on('connection', (socket) => connections.opened(socket));
-    const client = await openRaw(t, await listen(t, server));
+    const bounds = { inFlight: 1, inFlightPerConnection: 1 };
+    const { port } = await startServer(t, bounds, (leave, res) => void answer(leave, res));
+    const client = await openRaw(t, port);
     client.write(requestBytes('POST /', [], 'one+two').subarray(0, -4));
     await client.responses(1);
 
@@ -72,16 +84,12 @@ for (const { how, read } of [
 }
 
 test('who asks for it is told of each request that is done', async (t) => {
-  const connections = new Connections({ connections: 1, inFlight: 9, inFlightPerConnection: 9 } as Limits);
   const leave: (() => void)[] = [];
   const told: number[] = [];
+  const bounds = { inFlight: 9, inFlightPerConnection: 9 };
+  const { connections, port } = await startServer(t, bounds, (done) => leave.push(done));
   connections.whenDone(() => told.push(connections.inFlight));
-  const server = createServer((req, res) => {
-    req.visit = new Visit('id', { peer: '', client: '', trusted: false });
-    leave.push(connections.enter(res));
-  });
-  server.on('connection', (socket) => connections.opened(socket));
-  const client = await openRaw(t, await listen(t, server));
+  const client = await openRaw(t, port);
   client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(2));
   await until(() => leave.length === 2);
   for (const done of leave) done();
@@ -89,18 +97,11 @@ test('who asks for it is told of each request that is done', async (t) => {
 });
 
 test('answers that are not out bound what may be asked ahead on all connections together, and nothing else', async (t) => {
-  const connections = new Connections({ connections: 9, inFlight: 2, inFlightPerConnection: 9 } as Limits);
   const answers: ServerResponse[] = [];
-  const server = createServer((req, res) => {
-    req.visit = new Visit('id', { peer: '', client: '', trusted: false });
+  const { port } = await startServer(t, { inFlight: 2, inFlightPerConnection: 9 }, (leave, res) => {
     answers.push(res);
-    connections.enter(res)();
+    leave();
   });
-  server.on('connection', (socket) => {
-    const connection = connections.opened(socket);
-    parseWhileOpen(socket, () => connections.takesMore(connection));
-  });
-  const port = await listen(t, server);
   const ask = async (times: number) => {
     const client = await openRaw(t, port);
     client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(times));
@@ -123,10 +124,8 @@ test('answers that are not out bound what may be asked ahead on all connections 
 });
 
 test('a drain ends a connection only after a while of its own, however long that has been idle', async (t) => {
-  const connections = new Connections({ connections: 1 } as Limits);
-  const server = createServer();
-  server.on('connection', (socket) => connections.opened(socket));
-  await openRaw(t, await listen(t, server));
+  const { connections, port } = await startServer(t, { inFlight: 1, inFlightPerConnection: 1 }, () => {});
+  await openRaw(t, port);
   await until(() => connections.count === 1);
   // Whole: of fractions 250 more are not always 250.
   const begun = Math.ceil(performance.now()) + 60_000;

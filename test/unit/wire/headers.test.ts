@@ -11,52 +11,17 @@ import { memoryUsed } from '../../helpers/collect-garbage.ts';
 
 const passes = createRequestHeaderFilter('apiKey', false);
 
-const pass = [
-  'Accept',
-  'Authorization',
-  'Cookie',
-  'Content-Type',
-  'CONTENT-TYPE',
-  'Content-Encoding',
-  'X-Custom',
-  'x_custom',
-  'X-Gatehouse',
-  'Range',
-];
-const stay = [
-  'apiKey',
-  'APIKEY',
-  'Connection',
-  'Keep-Alive',
-  'keep_alive',
-  'Proxy-Authorization',
-  'TE',
-  'Trailer',
-  'Transfer-Encoding',
-  'transfer_encoding',
-  'Transfer.Encoding',
-  'Upgrade',
-  'HTTP2-Settings',
-  'Content-Length',
-  'Content_Length',
-  'Content_Type',
-  'content.type',
-  'Content_Encoding',
-  'Host',
-  'Expect',
-  'Forwarded',
-  'X-Real-IP',
-  'X-Request-Id',
-  'X_Request.Id',
-  'X-Gatehouse-Key-Id',
-  'x_gatehouse.key-id',
-  'X-Forwarded-For',
-  'X_Forwarded_Anything',
+const names = (...lines: readonly string[]): string[] => lines.flatMap((line) => line.split(' '));
+const pass = names(
+  'Accept Authorization Cookie Content-Type CONTENT-TYPE Content-Encoding X-Custom x_custom X-Gatehouse Range',
+);
+const stay = names(
+  'apiKey APIKEY Connection Keep-Alive keep_alive Proxy-Authorization TE Trailer Transfer-Encoding',
+  'transfer_encoding Transfer.Encoding Upgrade HTTP2-Settings Content-Length Content_Length Content_Type',
+  'content.type Content_Encoding Host Expect Forwarded X-Real-IP X-Request-Id X_Request.Id X-Gatehouse-Key-Id',
+  'x_gatehouse.key-id X-Forwarded-For X_Forwarded_Anything Proxy X-HTTP-Method-Override X-Original-URL',
   ..."!#$%&'*+^`|~".split('').map((sign) => ['X', 'Gatehouse', 'Key', 'Id'].join(sign)),
-  'Proxy',
-  'X-HTTP-Method-Override',
-  'X-Original-URL',
-];
+);
 
 describe('createRequestHeaderFilter', () => {
   it('tells what passes from what stays', () => {
@@ -71,6 +36,7 @@ describe('createRequestHeaderFilter', () => {
     // What is decided anew after them is decided as before.
     for (const name of [...pass, ...stay]) assert.equal(passes(name), pass.includes(name), name);
   });
+
   it('keeps the key in every spelling of its header', () => {
     const other = createRequestHeaderFilter('X-Api_Key', false);
     for (const name of ['X-Api-Key', 'x_api_key', 'X.API.KEY', 'x!api~key']) assert.equal(other(name), false);
