@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { constants } from 'node:crypto';
-import { createServer, type ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import { after, test, type TestContext } from 'node:test';
+import { after, test } from 'node:test';
 import { createSecureContext, type TLSSocket } from 'node:tls';
 import { queryObjects } from 'node:v8';
-import { createUpstream, type Upstream } from '../../../src/upstream/upstream.ts';
 import { makeCertificate } from '../../helpers/certificates.ts';
 import { listen } from '../../helpers/listen.ts';
 import { until } from '../../helpers/poll.ts';
-import { noProgress } from '../../helpers/progress.ts';
+import { startUpstreamScene } from '../../helpers/upstream-scene.ts';
 
 const certificate = makeCertificate({ after }, ['IP:127.0.0.1']);
 const lanes = { buffered: 100, streamed: 100_000 };
@@ -23,12 +22,12 @@ test('the authorities of an upstream are read once, not for each connection', as
     // All at once, so that each has a connection of its own.
     if (waiting.length === 8) for (const each of waiting.splice(0)) each.end();
   });
-  const upstream = startUpstream(t, `https://127.0.0.1:${await listen(t, secure)}`, certificate.cert);
-  const port = await startFront(t, upstream);
-  const before = countContexts();
+  const target = `https://127.0.0.1:${await listen(t, secure)}`;
   for (const [lane, size] of Object.entries(lanes)) {
-    const answers = Array.from({ length: 8 }, () => fetch(`http://127.0.0.1:${port}/${size}`));
-    for (const { status } of await Promise.all(answers)) assert.equal(status, 200);
+    const { statusOf } = await startUpstreamScene(t, size, { target, ca: certificate.cert, connections: 8 });
+    const before = countContexts();
+    const statuses = await Promise.all(Array.from({ length: 8 }, statusOf));
+    assert.deepEqual(new Set(statuses), new Set([200]));
     assert.equal(countContexts(), before, lane);
   }
   assert.deepEqual([...spoken], ['http/1.1']);
@@ -37,11 +36,13 @@ test('the authorities of an upstream are read once, not for each connection', as
 test('a target whose certificate is not trusted is not reached', async (t) => {
   const other = makeCertificate(t, ['IP:127.0.0.1']);
   const named = makeCertificate(t, ['DNS:elsewhere.test']);
-  const port = await listen(t, createSecureServer(certificate));
-  const misnamed = await listen(t, createSecureServer(named));
-  await startUpstream(t, `https://127.0.0.1:${port}`, certificate.cert).probe();
-  await assert.rejects(startUpstream(t, `https://127.0.0.1:${port}`, other.cert).probe());
-  await assert.rejects(startUpstream(t, `https://127.0.0.1:${misnamed}`, named.cert).probe());
+  const target = `https://127.0.0.1:${await listen(t, createSecureServer(certificate))}`;
+  const misnamed = `https://127.0.0.1:${await listen(t, createSecureServer(named))}`;
+  const probe = async (options: { target: string; ca: string }): Promise<void> =>
+    (await startUpstreamScene(t, 0, options)).upstream.probe();
+  await probe({ target, ca: certificate.cert });
+  await assert.rejects(probe({ target, ca: other.cert }));
+  await assert.rejects(probe({ target: misnamed, ca: named.cert }));
 });
 
 type Done = (error: Error | null, data: null) => void;
@@ -71,64 +72,13 @@ for (const [lane, size] of Object.entries(lanes)) {
         meet(done);
       });
       const target = `https://127.0.0.1:${await listen(t, secure)}`;
-      const upstream = startUpstream(t, target, certificate.cert, { connectMs: 300, events: unheard });
-      const port = await startFront(t, upstream);
-      const ask = async (): Promise<number> => (await fetch(`http://127.0.0.1:${port}/${size}`)).status;
-      await until(async () => (await ask()) === 200 && sessions.size > 0);
-      await until(async () => (await ask()) !== 200 && met > 0);
-      await until(async () => (await ask()) === 200);
+      const { cert: ca } = certificate;
+      const { statusOf } = await startUpstreamScene(t, size, { target, ca, connectMs: 300 });
+      await until(async () => (await statusOf()) === 200 && sessions.size > 0);
+      await until(async () => (await statusOf()) !== 200 && met > 0);
+      await until(async () => (await statusOf()) === 200);
     });
   }
-}
-
-/** Takes requests for a body of so many bytes, and sends them to the upstream. */
-function startFront(t: TestContext, upstream: Upstream): Promise<number> {
-  const front = createServer((req, res) => {
-    const size = Number(req.url?.slice(1));
-    const request = {
-      method: 'POST',
-      path: '/',
-      headers: ['content-length', String(size)],
-      body: { kind: 'bytes', bytes: Buffer.alloc(size), length: size, release: () => undefined } as const,
-      host: 'a',
-      ourHeaders: () => [],
-      costHeader: undefined,
-      whenWhole: undefined,
-      switching: undefined,
-    };
-    upstream.send(request, res, noProgress()).catch(() => res.writeHead(502).end());
-  });
-  return listen(t, front);
-}
-
-type UpstreamEvents = Parameters<typeof createUpstream>[1];
-
-const failing: UpstreamEvents = { countError: assert.fail, setAside: assert.fail, usedAgain: assert.fail };
-const unheard: UpstreamEvents = {
-  countError: () => undefined,
-  setAside: () => undefined,
-  usedAgain: () => undefined,
-};
-
-function startUpstream(
-  t: TestContext,
-  target: string,
-  ca: string,
-  { connectMs, events } = { connectMs: 5000, events: failing },
-): Upstream {
-  const upstream = createUpstream(
-    {
-      name: 'one',
-      targets: [target],
-      timeouts: { connectMs, responseMs: 60_000, idleMs: 60_000 },
-      connections: 8,
-      preserveHost: false,
-      ca,
-    },
-    events,
-  );
-  t.after(() => upstream.close());
-  return upstream;
 }
 
 /** What connections over TLS trust and show; each has one of its own unless it was given one. */

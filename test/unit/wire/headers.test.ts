@@ -11,11 +11,11 @@ import { memoryUsed } from '../../helpers/collect-garbage.ts';
 
 const passes = createRequestHeaderFilter('apiKey', false);
 
-const names = (...lines: readonly string[]): string[] => lines.flatMap((line) => line.split(' '));
-const pass = names(
+const listed = (...lines: readonly string[]): string[] => lines.flatMap((line) => line.split(' '));
+const pass = listed(
   'Accept Authorization Cookie Content-Type CONTENT-TYPE Content-Encoding X-Custom x_custom X-Gatehouse Range',
 );
-const stay = names(
+const stay = listed(
   'apiKey APIKEY Connection Keep-Alive keep_alive Proxy-Authorization TE Trailer Transfer-Encoding',
   'transfer_encoding Transfer.Encoding Upgrade HTTP2-Settings Content-Length Content_Length Content_Type',
   'content.type Content_Encoding Host Expect Forwarded X-Real-IP X-Request-Id X_Request.Id X-Gatehouse-Key-Id',
