@@ -9,8 +9,8 @@ import { catalogue, type RefusalCode } from '../../src/refusals.ts';
 import { commandHere } from '../helpers/command-here.ts';
 import { listen } from '../helpers/listen.ts';
 import { until, type Scene } from '../helpers/poll.ts';
-import { openRaw, requestBytes, type RawSocket } from '../helpers/raw-socket.ts';
-import { startRawUpstream } from '../helpers/raw-upstream.ts';
+import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
+import { startRawUpstream, type RawScript } from '../helpers/raw-upstream.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
 import { demoKey, startGateway, type Gateway, type LogLine } from '../helpers/start-gateway.ts';
@@ -189,54 +189,37 @@ test('an upgrade that is not offered is ignored: the request goes on as plain HT
 });
 
 test('what a client sends before the 101 is held until then', async (t) => {
-  const at = upstream.received.length;
-  const raw = await openRaw(t, gateway.port);
-  raw.write(Buffer.concat([handshakeWith(), Buffer.from('GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n')]));
-  await until(() => upstream.received[at]?.includes('\r\n\r\n'));
+  const smuggled = 'GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n';
+  const { raw, served, arrived } = await openHandshake(t, handshakeWith() + smuggled);
   raw.write('and more');
-  assert.ok(!upstream.received[at]!.includes('smuggled'));
-  const socket = [...upstream.sockets].at(-1);
-  socket?.write(
-    `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accepted}\r\n\r\nhello`,
-  );
-  await until(() => upstream.received[at]?.toString().endsWith('Host: a\r\n\r\nand more'));
+  assert.ok(!arrived().includes('smuggled'));
+  served.write(`${switched}hello`);
+  await until(() => arrived().endsWith(`${smuggled}and more`));
   await raw.receivedUntil((bytes) => bytes.toString().endsWith('\r\n\r\nhello'));
 });
 
 test('a client that says too much before the 101 is cut', async (t) => {
-  const at = upstream.received.length;
-  const raw = await openRaw(t, gateway.port);
-  raw.write(handshakeWith());
-  await until(() => upstream.received[at]?.includes('\r\n\r\n'));
+  const { raw, arrived } = await openHandshake(t);
   raw.write(Buffer.alloc(200_000));
   // Sooner than its upstream would be given up, which never answers.
   await until(() => raw.closed, { within: 20_000 });
   await nothingInFlight();
-  assert.ok(!upstream.received[at]!.includes(0));
+  assert.ok(!arrived().includes('\0'));
 });
 
 test('a WebSocket whose first target is away loses nothing of what its client says, before the 101 and after it', async (t) => {
-  const at = upstream.received.length;
-  const raw = await openRaw(t, gateway.port);
-  raw.write(`${handshakeLike(rawPath, '/v1/second/live')}before`);
-  await until(() => upstream.received[at]?.includes('\r\n\r\n'));
-  [...upstream.sockets].at(-1)?.write(switched);
-  await raw.receivedUntil((bytes) => bytes.includes('101'));
+  const opening = `${handshakeLike(rawPath, '/v1/second/live')}before`;
+  const { raw, arrived } = await openSwitched(t, opening);
   const last = 'x'.repeat(300_000);
   raw.socket.end(last);
-  await until(() => upstream.received[at]?.toString().endsWith(`\r\n\r\nbefore${last}`));
+  await until(() => arrived().endsWith(`\r\n\r\nbefore${last}`));
   // The turn of the one that is away came first.
   await until(() => gateway.logs().find(({ target }) => target === 'http://127.0.0.1:1'));
 });
 
 test('the headers of a 101 may be as large as those of any answer, and of any bytes', async (t) => {
   const odd = `X-Name: \xdc and \xc3\x9c\r\nX-Big: ${'v'.repeat(31_000)}\r\n`;
-  upstream.script = (socket) =>
-    void socket.write(
-      `HTTP/1.1 101 Switching Protocols\r\n${odd}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accepted}\r\n\r\n`,
-      'latin1',
-    );
-  t.after(() => (upstream.script = () => undefined));
+  answerWith(t, (socket) => void socket.write(switched.replace('\r\n', `\r\n${odd}`), 'latin1'));
   const raw = await openRaw(t, gateway.port);
   raw.write(handshakeWith());
   const [answer] = await raw.responses(1);
@@ -267,8 +250,7 @@ const nonsense: readonly { name: string; answer: string; status: number }[] = [
 for (const { name, answer, status } of nonsense) {
   test(`${name} to an upgrade is answered in HTTP, and no byte of the client follows it`, async (t) => {
     const at = upstream.received.length;
-    upstream.script = (socket) => void socket.write(answer);
-    t.after(() => (upstream.script = () => undefined));
+    answerWith(t, (socket) => void socket.write(answer));
     const raw = await openRaw(t, gateway.port);
     raw.write(Buffer.concat([handshakeWith(), Buffer.from('frames')]));
     const [response] = await raw.responses(1);
@@ -281,11 +263,10 @@ for (const { name, answer, status } of nonsense) {
 
 test('an answer to an upgrade passes whole, however large', async (t) => {
   const length = 4 * 1024 * 1024;
-  upstream.script = (socket) => {
+  answerWith(t, (socket) => {
     socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n`);
     socket.write(Buffer.alloc(length));
-  };
-  t.after(() => (upstream.script = () => undefined));
+  });
   const raw = await openRaw(t, gateway.port);
   raw.write(handshakeWith());
   const [response] = await raw.responses(1);
@@ -293,8 +274,7 @@ test('an answer to an upgrade passes whole, however large', async (t) => {
 });
 
 test('the log tells an answer to an upgrade that breaks off from none', async (t) => {
-  upstream.script = (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart');
-  t.after(() => (upstream.script = () => undefined));
+  answerWith(t, (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart'));
   const raw = await openRaw(t, gateway.port);
   raw.write(handshakeWith());
   await raw.receivedUntilClose();
@@ -318,8 +298,7 @@ test('no more sockets are open than the route allows, of which the log tells, an
 });
 
 test('an upgrade that the upstream does not take keeps no place, also while its client leaves its side open', async (t) => {
-  upstream.script = (socket) => void socket.end('HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n');
-  t.after(() => (upstream.script = () => undefined));
+  answerWith(t, (socket) => void socket.end('HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n'));
   const bytes = handshakeLike(rawPath, '/v1/narrow/live');
   for (let turn = 0; turn < 3; turn += 1) {
     const client = connectTcp({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
@@ -339,18 +318,8 @@ test('sockets on which nobody says anything are closed on both sides', async (t)
 
 test('a silent socket lasts as long as its route says, not as long as an idle connection, and longer while one side says something', async (t) => {
   const opening = handshakeLike(rawPath, '/v1/patient-raw/live');
-  const open = async (): Promise<[client: RawSocket, served: Socket]> => {
-    const at = upstream.received.length;
-    const client = await openRaw(t, slow.port);
-    client.write(opening);
-    await until(() => upstream.received[at]?.includes('\r\n\r\n'));
-    const served = [...upstream.sockets].at(-1)!;
-    served.write(switched);
-    await client.receivedUntil((bytes) => bytes.includes('101'));
-    return [client, served];
-  };
-  const [speaker] = await open();
-  const [listener, speaking] = await open();
+  const { raw: speaker } = await openSwitched(t, opening, slow);
+  const { raw: listener, served: speaking } = await openSwitched(t, opening, slow);
   const askedAt = performance.now();
   const silent = connect(t, slow, '/v1/patient/live');
   await once(silent, 'open');
@@ -366,28 +335,20 @@ test('a silent socket lasts as long as its route says, not as long as an idle co
 for (const side of ['client', 'upstream'] as const) {
   test(`when the ${side} ends, what is left passes both ways, and both are closed though the other does not end`, async (t) => {
     await until(() => upstream.sockets.size === 0, { what: 'the sockets of other tests to be gone' });
-    const at = upstream.received.length;
-    const raw = await openRaw(t, gateway.port);
-    raw.socket.allowHalfOpen = true;
-    raw.write(handshakeWith());
-    await until(() => upstream.received[at]?.includes('\r\n\r\n'));
-    const [socket] = [...upstream.sockets];
-    assert.ok(socket);
-    socket.allowHalfOpen = true;
-    t.after(() => void socket.destroy());
-    socket.write(switched);
-    await raw.receivedUntil((bytes) => bytes.includes('101'));
+    const { raw, served, arrived } = await openSwitched(t);
+    for (const socket of [raw.socket, served]) socket.allowHalfOpen = true;
+    t.after(() => void served.destroy());
     const last = 'x'.repeat(300_000);
     if (side === 'client') {
       raw.socket.end(last);
-      await until(() => upstream.received[at]?.toString().endsWith(last));
-      socket.write('and bye');
+      await until(() => arrived().endsWith(last));
+      served.write('and bye');
       await raw.receivedUntil((bytes) => bytes.toString().endsWith('and bye'));
     } else {
-      socket.end(last);
+      served.end(last);
       await raw.receivedUntil((bytes) => bytes.toString().endsWith(last));
       raw.write('and bye');
-      await until(() => upstream.received[at]?.toString().endsWith('and bye'));
+      await until(() => arrived().endsWith('and bye'));
     }
     await raw.receivedUntilClose();
     await nothingInFlight();
@@ -409,12 +370,9 @@ test('each socket is charged, however it ends, until the quota is used up', asyn
     end(client);
     await once(client, 'close');
   }
-  const arrived = upstream.received.length;
-  const raw = await openRaw(t, gateway.port);
-  const priced = handshakeWith(['apiKey', countedKey]).toString('latin1');
-  raw.write(priced.replace(rawPath, '/v1/priced/live'));
-  await until(() => upstream.received[arrived]?.includes('\r\n\r\n'));
-  for (const socket of upstream.sockets) socket.write(switched.replace('\r\n\r\n', '\r\nX-Cost: 3 \r\n\r\n'));
+  const priced = handshakeWith(['apiKey', countedKey]).toString('latin1').replace(rawPath, '/v1/priced/live');
+  const { raw, served } = await openHandshake(t, priced);
+  served.write(switched.replace('\r\n\r\n', '\r\nX-Cost: 3 \r\n\r\n'));
   const answer = await raw.receivedUntil((bytes) => bytes.includes('\r\n\r\n'));
   assert.ok(!answer.toString().includes('X-Cost'));
   raw.socket.destroy();
@@ -536,16 +494,8 @@ test('resets at every phase of an upgrade end no process and leave no socket', a
   for (const phase of ['before', 'after'] as const) {
     for (const side of ['client', 'upstream'] as const) {
       for (let turn = 0; turn < 4; turn += 1) {
-        const arrived = upstream.received.length;
-        const raw = await openRaw(t, gateway.port);
-        raw.write(handshakeWith());
-        await until(() => upstream.received[arrived]?.includes('\r\n\r\n'));
-        const [socket] = [...upstream.sockets];
-        if (phase === 'after') {
-          socket?.write(switched);
-          await raw.receivedUntil((bytes) => bytes.includes('101'));
-        }
-        (side === 'client' ? raw.socket : socket)?.resetAndDestroy();
+        const { raw, served } = await (phase === 'after' ? openSwitched(t) : openHandshake(t));
+        (side === 'client' ? raw.socket : served).resetAndDestroy();
         await until(() => upstream.sockets.size === 0, { what: phase + side });
         await until(() => raw.closed);
       }
@@ -566,6 +516,31 @@ test('a drain that somebody keeps talking through is bounded', async (t) => {
   t.after(() => clearInterval(talk));
   assert.deepEqual(await gateway.stop(), { code: 0, signal: null });
 });
+
+/** Has the raw upstream do this with each handshake until the test is over. */
+function answerWith(t: TestContext, script: RawScript): void {
+  upstream.script = script;
+  t.after(() => (upstream.script = () => undefined));
+}
+
+/** Sends an opening, and waits until it has reached the raw upstream, on its last connection. */
+async function openHandshake(t: TestContext, bytes: string | Buffer = handshakeWith(), { port } = gateway) {
+  const at = upstream.received.length;
+  const raw = await openRaw(t, port);
+  raw.write(bytes);
+  await until(() => upstream.received[at]?.includes('\r\n\r\n'));
+  const served = [...upstream.sockets].at(-1);
+  assert.ok(served);
+  return { raw, served, arrived: () => upstream.received[at]?.toString('latin1') ?? '' };
+}
+
+/** The same, switched to a WebSocket. */
+async function openSwitched(...opening: Parameters<typeof openHandshake>) {
+  const opened = await openHandshake(...opening);
+  opened.served.write(switched);
+  await opened.raw.receivedUntil((bytes) => bytes.includes('101'));
+  return opened;
+}
 
 async function nothingInFlight(): Promise<void> {
   await until(async () => (await gateway.inFlight()) === 0, { what: 'nothing in flight' });
