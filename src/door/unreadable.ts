@@ -92,7 +92,7 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, options:
   endReadably(socket, bareAnswer(status, headers, body));
 }
 
-/** Tells of it. Returns the id it was given. */
+/** Tells of a request that never became one. Returns its id. */
 export function report(
   refusal: Refusal,
   socket: Socket,
