@@ -1,6 +1,5 @@
 import type { ConcurrencyRule, OnStoreFailure } from '../../config/plan-rule.ts';
 import { StoreUnavailable, type PlaceOrder } from '../../stores/ledger.ts';
-import { Alarm } from '../../waiting/alarm.ts';
 import type { Clock } from '../../waiting/clock.ts';
 import type { ConcurrencyReading } from '../answer-headers.ts';
 import type { LedgerAccess } from '../ledger-access.ts';
@@ -41,14 +40,10 @@ export class Concurrency {
   readonly #clock: Clock;
   readonly #shared: SharedPlaces;
   readonly #counts = new Map<string, Count>();
-  /** Keys whose denial is remembered; one timer forgets them all. */
-  readonly #denied = new Set<string>();
-  readonly #sweep: Alarm;
 
   constructor(options: Omit<LedgerAccess, 'holder' | 'deadlineMs'>) {
     this.#clock = options.clock;
     this.#shared = new SharedPlaces(options);
-    this.#sweep = new Alarm({ clock: options.clock, afterMs: denialMs, ring: () => this.#forgetDenials() });
   }
 
   /** How many keys are remembered. */
@@ -116,25 +111,21 @@ export class Concurrency {
 
   #rememberFull(count: Count): void {
     count.fullUntil = this.#clock.mono() + denialMs;
-    this.#denied.add(count.keyId);
-    this.#sweep.set();
+    this.#clock.after(denialMs, () => {
+      count.fullUntil = 0;
+      this.#forgetIfUnused(count);
+    });
   }
 
   #lower(count: Count): void {
     count.inFlight -= 1;
-    if (count.inFlight <= 0 && count.fullUntil === 0) this.#counts.delete(count.keyId);
+    this.#forgetIfUnused(count);
   }
 
-  #forgetDenials(): void {
-    for (const keyId of this.#denied) {
-      const count = this.#counts.get(keyId);
-      if (count !== undefined && this.#clock.mono() < count.fullUntil) continue;
-      this.#denied.delete(keyId);
-      if (count === undefined) continue;
-      count.fullUntil = 0;
-      if (count.inFlight <= 0) this.#counts.delete(keyId);
-    }
-    if (this.#denied.size > 0) this.#sweep.set();
+  /** A key that comes again has another count. */
+  #forgetIfUnused(count: Count): void {
+    const isUnused = count.inFlight <= 0 && count.fullUntil === 0;
+    if (isUnused && this.#counts.get(count.keyId) === count) this.#counts.delete(count.keyId);
   }
 }
 

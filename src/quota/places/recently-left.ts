@@ -9,7 +9,7 @@ const recentMs = 3000;
 /** How many places are remembered. */
 const recentMax = 10_000;
 
-interface LeftPlace {
+export interface LeftPlace {
   readonly keyId: string;
   readonly placeId: string;
   readonly leftAt: number;
@@ -34,8 +34,10 @@ export class RecentlyLeft {
     return this.#untoldSince !== undefined;
   }
 
-  note(keyId: string, placeId: string): void {
-    this.#places[this.#count++ % recentMax] = { keyId, placeId, leftAt: this.#clock.mono() };
+  note(keyId: string, placeId: string): LeftPlace {
+    const place = { keyId, placeId, leftAt: this.#clock.mono() };
+    this.#places[this.#count++ % recentMax] = place;
+    return place;
   }
 
   /** The store may lack what it was told since then: it was away, or another has taken its place. */

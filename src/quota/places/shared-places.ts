@@ -11,9 +11,8 @@ import { Alarm } from '../../waiting/alarm.ts';
 import type { Clock } from '../../waiting/clock.ts';
 import { FreshIds } from '../fresh-ids.ts';
 import type { LedgerAccess } from '../ledger-access.ts';
-import { Outbox, repeatableForEver, type Step } from '../outbox.ts';
 import { OutageWatch } from './outage-watch.ts';
-import { RecentlyLeft } from './recently-left.ts';
+import { RecentlyLeft, type LeftPlace } from './recently-left.ts';
 
 /**
  * A shared place is renewed each beat; the places of a crashed process are free after the expiry. That is several beats long, so
@@ -22,8 +21,8 @@ import { RecentlyLeft } from './recently-left.ts';
 const beatMs = 5000;
 const expiresInMs = 30_000;
 /** After a thousand others a call would not be answered in time, and neither would those of requests. */
-const beatsAtOnce = 100;
-/** How often it is tried to tell the store of places kept or left while it was away, and how many may wait for that. */
+const callsAtOnce = 100;
+/** How often a store that is away is asked whether it is back, and how many places that were left meanwhile are remembered. */
 const retryMs = 250;
 const untoldMax = 10_000;
 /**
@@ -34,8 +33,8 @@ const longOutageMs = expiresInMs - 2 * beatMs;
 const settleMs = 2000;
 
 /**
- * The places in the store that requests of this process have or had: taken, kept with each beat, left. What the store cannot be
- * told at once it is told later (`#untold`); after an outage it is told again what it knew (`#repeatAll`), for it may be a new one.
+ * The places in the store that requests of this process have or had: taken, kept with each beat, left. After an outage the store is
+ * told again of all that are kept and of those left lately, for it may be a new one, and of what it could not be told.
  */
 export class SharedPlaces {
   readonly #ledger: Ledger;
@@ -43,18 +42,14 @@ export class SharedPlaces {
   readonly #onError: (error: unknown) => void;
   readonly #outage: OutageWatch;
   readonly #taken = new Map<string, PlaceOrder>();
-  /**
-   * Places kept or left without the store's knowledge. Until it knows, the key lacks those that were left, and others may get
-   * those that were kept.
-   */
-  readonly #untold: Outbox;
-  readonly #retry: Alarm;
-  /** Places that the store has yet to be told are kept. */
-  readonly #keptUntold = new Set<string>();
+  /** Places that were left, which the store has yet to be told. Their keys lack them until then. */
+  readonly #untold: LeftPlace[] = [];
   readonly #recent: RecentlyLeft;
+  readonly #retry: Alarm;
+  #retrying = false;
   readonly #ids = new FreshIds();
-  /** A key whose place was asked for; an idle process uses it to keep checking whether the store is there. */
-  #someKey: string | undefined;
+  /** A key whose place was asked for; it is used to ask whether the store is there. */
+  #someKey = '';
   #beating = false;
   /** How long the last beat took; the next one comes that much sooner. */
   #beatTookMs = 0;
@@ -70,8 +65,7 @@ export class SharedPlaces {
       settleMs,
       onEnd: (awaySince) => this.#mayLack(awaySince),
     });
-    this.#untold = new Outbox({ mono: () => clock.mono(), stepsMax: untoldMax, onError });
-    this.#retry = new Alarm({ clock, afterMs: retryMs, ring: () => this.#retryUntold() });
+    this.#retry = new Alarm({ clock, afterMs: retryMs, ring: () => void this.#retryUntold() });
     // Before its first answer: an outage is not over yet.
     ledger.onReturn(() => this.#mayLack(this.#outage.awaySince ?? clock.mono()));
   }
@@ -93,10 +87,8 @@ export class SharedPlaces {
       throw error;
     }
     if (answer === 'full') {
-      // A store that has no room says it too: it needs none for that.
-      if (this.#outage.awaySince !== undefined) this.#probeLater(keyId);
-      // Perhaps only by places that were left.
-      this.#untold.storeAnswered();
+      // Perhaps only by places that were left. A store that has no room says it too: it needs none for that.
+      if (this.#isBehind) void this.#retryUntold();
       return undefined;
     }
     this.#outage.end();
@@ -106,15 +98,14 @@ export class SharedPlaces {
     throw notSettled();
   }
 
-  leave(order: PlaceOrder): void {
-    const { keyId, placeId } = order;
+  leave({ keyId, placeId }: PlaceOrder): void {
     this.#taken.delete(placeId);
-    this.#keptUntold.delete(placeId);
-    this.#recent.note(keyId, placeId);
-    this.#tellLeft(keyId, placeId).catch((error: unknown) => {
-      if (error instanceof StoreUnavailable) this.#tellLater(() => this.#tellLeft(keyId, placeId));
-      else this.#onError(error);
-    });
+    void this.#tellLeft(this.#recent.note(keyId, placeId));
+  }
+
+  /** Whether the store is away, or has yet to be told something. */
+  get #isBehind(): boolean {
+    return this.#outage.awaySince !== undefined || this.#untold.length > 0 || this.#recent.isUntold;
   }
 
   /** The store may lack what it was told since then, and shortly before. */
@@ -123,29 +114,30 @@ export class SharedPlaces {
     this.#retry.set();
   }
 
-  /** Tells the store again which places were left recently, and which are taken. */
-  #repeatAll(): void {
-    const left = this.#recent.takeUntold();
-    if (left === undefined) return;
-    for (const { keyId, placeId } of left) {
-      const run = (): Promise<void> => this.#tellLeft(keyId, placeId);
-      this.#untold.post({ expendable: 'first', repeatableForMs: repeatableForEver, run });
+  async #retryUntold(): Promise<void> {
+    if (this.#retrying) return;
+    this.#retrying = true;
+    if (this.#outage.awaySince !== undefined) await this.#probe();
+    await this.#tellUntold();
+    this.#retrying = false;
+    if (this.#isBehind) this.#retry.set();
+  }
+
+  /** One call first, then many, until one fails: a part of the store may be away alone, such as one node of a cluster. */
+  async #tellUntold(): Promise<void> {
+    if (this.#outage.awaySince !== undefined) return;
+    const recent = this.#recent.takeUntold();
+    if (recent !== undefined) void this.#tellAllKept();
+    for (const place of recent ?? []) this.#tellLater(place);
+    for (let atOnce = 1; this.#untold.length > 0; atOnce = callsAtOnce) {
+      const some = this.#untold.splice(0, atOnce);
+      const told = await Promise.all(some.map((place) => this.#tellLeft(place)));
+      if (told.includes(false)) return;
     }
-    void this.#tellAllKept();
   }
 
-  /** False when too much is already waiting to be told. */
-  #tellLater(run: Step['run'], expendable: Step['expendable'] = 'next'): boolean {
-    this.#untold.storeFailed();
-    const isPosted = this.#untold.post({ expendable, repeatableForMs: repeatableForEver, run });
-    this.#retry.set();
-    return isPosted;
-  }
-
-  #retryUntold(): void {
-    this.#repeatAll();
-    this.#untold.retry();
-    if (this.#untold.size > 0 || this.#recent.isUntold) this.#retry.set();
+  #tellLater(place: LeftPlace): void {
+    if (this.#untold.length < untoldMax) this.#untold.push(place);
   }
 
   #armBeat(): void {
@@ -154,81 +146,39 @@ export class SharedPlaces {
     this.#clock.after(Math.max(beatMs - this.#beatTookMs, 0), () => void this.#beat());
   }
 
+  /** A process that is idle in an outage must know of it too, before others have told of their places. */
   async #beat(): Promise<void> {
     const startedAt = this.#clock.mono();
     if (this.#taken.size > 0) await this.#tellAllKept();
-    else await this.#probeWhileIdle();
+    else await this.#probe();
     this.#beatTookMs = this.#clock.mono() - startedAt;
     this.#beating = false;
     this.#armBeat();
   }
 
   async #tellAllKept(): Promise<void> {
-    for (const some of slicesOf([...this.#taken.values()], beatsAtOnce)) {
-      await Promise.all(some.map((order) => this.#tellKeptOrLater(order)));
+    for (const some of slicesOf([...this.#taken.values()], callsAtOnce)) {
+      await Promise.all(some.map((order) => this.#isOver(this.#tellKept(order))));
     }
-  }
-
-  /** A process that was idle in an outage must know of it too, before others have told of their places. */
-  async #probeWhileIdle(): Promise<void> {
-    const keyId = this.#someKey;
-    if (keyId !== undefined) await this.#orLater(this.#probe(keyId), () => this.#probeLater(keyId));
-  }
-
-  /** What cannot be read in the store stays so, and is not asked for later. */
-  async #orLater(asked: Promise<void>, later: () => void): Promise<void> {
-    try {
-      await asked;
-    } catch (error) {
-      if (isOutage(error)) later();
-      else if (!(error instanceof StoreUnavailable)) this.#onError(error);
-    }
-  }
-
-  /** Asks by itself, or the outage would last until somebody else asks. */
-  #probeLater(keyId: string): void {
-    if (this.#untold.size === 0) this.#tellLater(() => this.#probe(keyId));
   }
 
   /**
-   * Leaves a place of this key, and takes one of no key, that nobody has: a store that can be read may still take no writes, and one
+   * Leaves a place of a key, and takes one of no key, that nobody has: a store that can be read may still take no writes, and one
    * out of memory takes only those that remove something.
    */
-  async #probe(keyId: string): Promise<void> {
+  async #probe(): Promise<void> {
     const { unused } = this.#ids;
-    const left = this.#ledger.leave(keyId, unused);
+    const left = this.#ledger.leave(this.#someKey, unused);
     const stayed = this.#ledger.stay({ keyId: unused, placeId: unused, expiresInMs: 1 });
-    await this.#outage.note(Promise.all([left, stayed]));
-  }
-
-  async #tellKeptOrLater(order: PlaceOrder): Promise<void> {
-    // Staying in a place that has been left would take it again.
-    if (!this.#taken.has(order.placeId) || this.#keptUntold.has(order.placeId)) return;
-    await this.#orLater(this.#tellKept(order), () => this.#tellKeptLater(order));
-  }
-
-  /** If there is no room for it, the next beat tries again. */
-  #tellKeptLater(order: PlaceOrder): void {
-    const { placeId } = order;
-    if (!this.#taken.has(placeId)) return;
-    const run = async (): Promise<void> => {
-      if (!this.#keptUntold.has(placeId)) return;
-      try {
-        await this.#tellKept(order);
-        this.#keptUntold.delete(placeId);
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) this.#keptUntold.delete(placeId); // it will not be tried again
-        throw error;
-      }
-    };
-    if (this.#tellLater(run, 'never')) this.#keptUntold.add(placeId);
+    await this.#isOver(this.#outage.note(Promise.all([left, stayed])));
   }
 
   /**
-   * The call may reach the store after the one that left the place, and so take it once more: a store that has lost its scripts, or
-   * a node that has given the place's slot away, makes the caller ask again.
+   * Staying in a place that has been left would take it again. The call may even reach the store after the one that left the place:
+   * a store that has lost its scripts, or a node that has given the place's slot away, makes the caller ask again.
    */
   async #tellKept(order: PlaceOrder): Promise<void> {
+    if (!this.#taken.has(order.placeId)) return;
     try {
       await this.#outage.note(this.#ledger.stay(order));
     } finally {
@@ -237,8 +187,25 @@ export class SharedPlaces {
   }
 
   /** Leaving a place does not end an outage: a store out of memory allows it, and keeps none. */
-  #tellLeft(keyId: string, placeId: string): Promise<void> {
-    return this.#outage.noteFailure(this.#ledger.leave(keyId, placeId));
+  async #tellLeft(place: LeftPlace): Promise<boolean> {
+    const asked = this.#ledger.leave(place.keyId, place.placeId);
+    const isOver = await this.#isOver(this.#outage.noteFailure(asked));
+    if (!isOver) this.#tellLater(place);
+    return isOver;
+  }
+
+  /** False after an outage alone: what cannot be read in the store stays so, and is not told again. */
+  async #isOver(asked: Promise<unknown>): Promise<boolean> {
+    try {
+      await asked;
+    } catch (error) {
+      if (isOutage(error)) {
+        this.#retry.set();
+        return false;
+      }
+      if (!(error instanceof StoreUnavailable)) this.#onError(error);
+    }
+    return true;
   }
 }
 

@@ -204,13 +204,15 @@ test('a denial that is forgotten while another request of the key waits leaves n
   assert.equal(places.size, 0);
 });
 
-test('a place that is left in this process is usable at once, although others had filled the limit', async () => {
-  const { one, two } = openTwo();
+test('a place that is left in this process is usable at once, although others had filled the limit, and is counted then', async () => {
+  const { one, two, clock } = openTwo();
   const place = await enterSurely(one);
   await enterSurely(two);
   assert.equal((await enter(one)).kind, 'full');
   place.leave();
   await enterSurely(one);
+  await clock.pass(51);
+  assert.equal(one.size, 1);
 });
 
 test('a denial that was asked for before a place was left in this process is not remembered', async () => {
@@ -347,6 +349,36 @@ test('while the store answers some and fails others it is told twice at most of 
   }
   const told = ledger.calls.get('leave') ?? 0;
   assert.ok(told <= 2000, `${told} times`);
+});
+
+test('while a part of the store is away it is tried now and then to leave places there, and they are free soon after it', async () => {
+  const { options, clock, ledger } = createQuotaScene();
+  const wide: ConcurrencyRule = { ...shared, limit: 100 };
+  let isAway = false;
+  let tries = 0;
+  const half: Ledger = {
+    ...ledger,
+    async leave(keyId, placeId) {
+      if (isAway && keyId === 'ada') {
+        tries += 1;
+        throw new StoreUnavailable('away', { mayHaveHappened: false });
+      }
+      await ledger.leave(keyId, placeId);
+    },
+  };
+  const [one, two] = [new Concurrency({ ...options, ledger: half }), new Concurrency(options)];
+  const taken = await Promise.all(Array.from({ length: 100 }, () => enterSurely(one, wide)));
+  isAway = true;
+  for (const place of taken) place.leave();
+  for (let turn = 0; turn < 500; turn += 1) {
+    const bob = await one.enter('bob', shared, 'refuse');
+    if (bob.kind === 'place') bob.leave();
+    await clock.pass(10);
+  }
+  assert.ok(tries > 110 && tries < 200, `${tries} tries`);
+  isAway = false;
+  await clock.pass(300);
+  for (let count = 0; count < 100; count += 1) await enterSurely(two, wide);
 });
 
 test('a key that is told of places that were left already has them at its next request', async () => {
@@ -495,11 +527,11 @@ test('what is not told of a place in an outage is told soon after it, once, and 
   weather.refuses = true;
   await clock.pass(12_000);
   const tries = ledger.calls.get('stay') ?? 0;
-  assert.ok(tries >= 300 && tries < 350, `${tries} tries`);
+  assert.ok(tries >= 300 && tries < 650, `${tries} tries in two beats`);
   for (const place of taken.slice(200)) place.leave();
   weather.refuses = false;
   await clock.pass(300);
-  assert.equal((ledger.calls.get('stay') ?? 0) - tries, 200);
+  assert.equal((ledger.calls.get('stay') ?? 0) - tries, 1 + 200, 'one asked whether the store is back');
 });
 
 test('a place whose counter is spoilt keeps no other from being renewed or taken', async () => {
