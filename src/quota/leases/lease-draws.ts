@@ -1,3 +1,4 @@
+import { Line } from '../../collections/line.ts';
 import {
   isOutage,
   StoreUnavailable,
@@ -7,9 +8,9 @@ import {
   type DrawOrder,
 } from '../../stores/ledger.ts';
 import { pause } from '../../waiting/clock.ts';
+import { turnsFor, WaitingRoom } from '../../waiting/waiting-room.ts';
 import type { LedgerAccess } from '../ledger-access.ts';
 import type { ReserveOrder } from '../reserve-order.ts';
-import { LeaseLines } from './lease-lines.ts';
 import type { LeaseSteps } from './lease-steps.ts';
 import { type Denial, Reservation, type Lease, type Waiter } from './lease.ts';
 import type { StoreTime } from './store-time.ts';
@@ -23,25 +24,24 @@ export class LeaseDraws {
   readonly #access: LedgerAccess;
   readonly #time: StoreTime;
   readonly #steps: LeaseSteps;
-  readonly #lines: LeaseLines;
-  /** Leases that are being drawn for. */
+  readonly #room: WaitingRoom<Waiter>;
   #running = 0;
-  #quiet: PromiseWithResolvers<void> | undefined;
 
   constructor(access: LedgerAccess, time: StoreTime, steps: LeaseSteps) {
     this.#access = access;
     this.#time = time;
     this.#steps = steps;
-    this.#lines = new LeaseLines(access.clock, access.deadlineMs, (waiter) =>
-      this.#failWaiter(waiter, unavailable('No units came in time')),
-    );
+    this.#room = new WaitingRoom({
+      clock: access.clock,
+      waitMs: access.deadlineMs,
+      extraTurns: turnsFor.caller,
+      onLate: (waiter) => this.#failWaiter(waiter, unavailable('No units came in time')),
+    });
   }
 
-  /** Resolves when no draw is under way. */
-  async whenQuiet(): Promise<void> {
-    if (this.#running === 0) return;
-    this.#quiet ??= Promise.withResolvers();
-    await this.#quiet.promise;
+  /** How many leases are being drawn for. */
+  get running(): number {
+    return this.#running;
   }
 
   /** Spends units that are held. */
@@ -51,19 +51,31 @@ export class LeaseDraws {
     return reservation;
   }
 
-  /** Puts a request into the line of its key, and draws for it. */
-  wait(lease: Lease, order: ReserveOrder): Promise<Reservation | Denial> {
-    const answer = this.#lines.wait(lease, order);
+  /** Puts a request at the end of its key's line, and draws for it. It leaves the line when it is answered, late, or its client leaves. */
+  wait(lease: Lease, { cost, whenLeft }: ReserveOrder): Promise<Reservation | Denial> {
+    const { promise, resolve, reject } = Promise.withResolvers<Reservation | Denial>();
+    const waiter: Waiter = {
+      lease,
+      cost,
+      resolve,
+      reject,
+      stopListening: undefined,
+      inLine: undefined,
+      inRoom: undefined,
+    };
+    lease.waiting ??= new Line();
+    waiter.inLine = lease.waiting.join(waiter);
+    waiter.inRoom = this.#room.enter(waiter);
+    waiter.stopListening = whenLeft?.((reason) => release(waiter).reject(reason));
     if (!lease.drawing) this.#startDrawing(lease);
-    return answer;
+    return promise;
   }
 
   /** Hands units of a current lease to the requests in line, first come, first served. */
   serve(lease: Lease, mono: number): void {
     for (let next = lease.waiting?.first; next !== undefined; next = lease.waiting?.first) {
       if (next.cost > lease.units) return;
-      this.#lines.release(next);
-      next.resolve(this.take(lease, next.cost, mono));
+      release(next).resolve(this.take(lease, next.cost, mono));
     }
   }
 
@@ -78,11 +90,6 @@ export class LeaseDraws {
     lease.drawing = true;
     this.#running += 1;
     void this.#drawForLine(lease);
-  }
-
-  #becomeQuiet(): void {
-    this.#quiet?.resolve();
-    this.#quiet = undefined;
   }
 
   /** Nothing may come between the last look at the line and `drawing = false`. */
@@ -103,7 +110,6 @@ export class LeaseDraws {
       if (lease.gone) this.#steps.retire(lease);
       else this.#steps.closeIfOneOfMany(lease, this.#time.tick());
       this.#running -= 1;
-      if (this.#running === 0) this.#becomeQuiet();
     }
   }
 
@@ -187,8 +193,7 @@ export class LeaseDraws {
     const most = lease.units + Math.min(lease.remainingInStore, order.need - 1);
     for (const waiter of lease.waiting?.guests() ?? []) {
       if (waiter.cost <= most) continue;
-      this.#lines.release(waiter);
-      waiter.resolve(lease.deny(waiter.cost));
+      release(waiter).resolve(lease.deny(waiter.cost));
     }
     const until = this.#time.tick() + denialMs;
     if (lease.waiting !== undefined) return lease.denyFrom(order.need, until);
@@ -210,17 +215,24 @@ export class LeaseDraws {
   }
 
   #failLine(lease: Lease, error: unknown): void {
-    for (const waiter of lease.waiting?.guests() ?? []) {
-      this.#lines.release(waiter);
-      this.#failWaiter(waiter, error);
-    }
+    for (const waiter of lease.waiting?.guests() ?? []) this.#failWaiter(waiter, error);
   }
 
   #failWaiter(waiter: Waiter, error: unknown): void {
-    const { lease, cost } = waiter;
+    const { lease, cost, resolve, reject } = release(waiter);
     // Unreadable data stays so until somebody fixes it, and what is owed to it could not be charged.
     const mayOwe = isOutage(error) && lease.plan.onStoreFailure === 'allow';
-    if (mayOwe && this.#steps.owed.open(lease.keyId)) waiter.resolve(new Reservation(lease, cost, true));
-    else waiter.reject(error);
+    if (mayOwe && this.#steps.owed.open(lease.keyId)) resolve(new Reservation(lease, cost, true));
+    else reject(error);
   }
+}
+
+/** Takes a request out of its line; the caller answers it. */
+function release(waiter: Waiter): Waiter {
+  const { lease, inLine, inRoom } = waiter;
+  waiter.stopListening?.();
+  inLine?.leave();
+  inRoom?.leave();
+  if (lease.waiting?.first === undefined) lease.waiting = undefined;
+  return waiter;
 }

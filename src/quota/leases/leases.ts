@@ -63,17 +63,13 @@ export class Leases {
    */
   reserve(order: ReserveOrder): Reservation | Denial | Promise<Reservation | Denial> {
     const mono = this.time.tick();
-    const lease = this.#book.get(order.keyId);
-    if (
-      lease !== undefined &&
-      lease.units >= order.cost &&
-      lease.waiting === undefined &&
-      lease.plan === order.plan &&
-      lease.isCurrent(this.time, mono)
-    ) {
-      return this.#draws.take(lease, order.cost, mono);
+    const lease = this.#leaseFor(order, mono);
+    this.#draws.refresh(lease, mono);
+    if (lease.waiting === undefined) {
+      if (lease.units >= order.cost) return this.#draws.take(lease, order.cost, mono);
+      if (lease.denies(order.cost, mono)) return lease.deny(order.cost);
     }
-    return this.#reserveSlowly(order, mono);
+    return this.#draws.wait(lease, order);
   }
 
   /**
@@ -116,13 +112,12 @@ export class Leases {
   async drain(): Promise<void> {
     const { outbox, owed } = this.#steps;
     let until = this.#clock.mono() + lastTriesMs;
-    await this.#inTime(this.#draws.whenQuiet(), until);
     for (;;) {
       this.#steps.chargeOwed();
       this.#closeSome();
       const before = outbox.size;
-      await this.#inTime(outbox.flush(), until);
-      if (owed.size + outbox.size + this.#book.size === 0) return;
+      await this.#flushUntil(until);
+      if (owed.size + outbox.size + this.#book.size + this.#draws.running === 0) return;
       // While the store takes something, what is left or found no room follows.
       if (outbox.size < before) until = this.#clock.mono() + lastTriesMs;
       else if (this.#clock.mono() >= until) break;
@@ -131,9 +126,10 @@ export class Leases {
     for (const lease of this.#book.values()) this.#steps.abandon(lease);
   }
 
-  /** Resolves when the work is done, or at that time: a call may wait for a silent store until its deadline. */
-  async #inTime(work: Promise<void>, until: number): Promise<void> {
-    await Promise.race([work, pause(this.#clock, Math.max(0, until - this.#clock.mono()))]);
+  /** Until that time at most: a call may wait for a silent store until its deadline. */
+  async #flushUntil(until: number): Promise<void> {
+    const timeIsUp = pause(this.#clock, Math.max(0, until - this.#clock.mono()));
+    await Promise.race([this.#steps.outbox.flush(), timeIsUp]);
   }
 
   /** As many as there is room for: with more, what the first leases hold would be dropped in favour of the last. */
@@ -156,16 +152,6 @@ export class Leases {
     this.#book.set(order.keyId, lease);
     this.#sweep.arm();
     return lease;
-  }
-
-  #reserveSlowly(order: ReserveOrder, mono: number): Reservation | Denial | Promise<Reservation | Denial> {
-    const lease = this.#leaseFor(order, mono);
-    this.#draws.refresh(lease, mono);
-    if (lease.waiting === undefined) {
-      if (lease.units >= order.cost) return this.#draws.take(lease, order.cost, mono);
-      if (lease.denies(order.cost, mono)) return lease.deny(order.cost);
-    }
-    return this.#draws.wait(lease, order);
   }
 
   #takeBack(reservation: Reservation, units: number): void {
