@@ -32,7 +32,6 @@ const shared = {
   basePath,
   keys: [
     ...keysOf('told', 'told'),
-    ...keysOf('once', 'once'),
     ...keysOf('slow', 'slow'),
     ...keysOf('short', 'short'),
     ...keysOf('warned', 'warned'),
@@ -55,7 +54,6 @@ const shared = {
       rate: { limit: 50, per: 'minute', burst: 60 },
       concurrency: 8,
     },
-    once: { quotas: [{ name: 'life', limit: 1, per: 'lifetime' }] },
     slow: { rate: { limit: 1, per: 'second' } },
     short: { quotas: [{ name: 'second', limit: 1, per: 'second' }] },
     warned: { quotas: [{ name: 'life', limit: 10, per: 'lifetime', warnAt: '80%' }] },
@@ -152,14 +150,6 @@ test('an answer that took long tells what is left when it comes', async (t) => {
   const { headers } = await long;
   assert.equal(headers['ratelimit'], '"life";r=4');
   assert.equal(headers['x-gatehouse-quota-warning'], '"life"');
-});
-
-test('a quota that never starts anew has no Retry-After', async () => {
-  await call(gateway, { key: 'once' });
-  const { headers, status } = await call(gateway, { key: 'once' });
-  assert.equal(status, 429);
-  assert.equal(headers['retry-after'], undefined);
-  assert.equal(headers['ratelimit'], '"life";r=0');
 });
 
 test('who waits for as long as Retry-After says is served, with a quota and with a rate', async () => {

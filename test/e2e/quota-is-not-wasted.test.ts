@@ -72,22 +72,9 @@ const cases: readonly Case[] = [
   { name: 'an answer that is lost behind one that breaks off', does: isLostBehindAnother, costs: 0 },
   { name: 'answers behind one that does not come', does: leavesBehindAnother, costs: 0 },
   { name: 'one answer behind which another ends the connection', does: endsBehindAnother, costs: 10 },
-  { name: 'charge forwarded: an internal error', does: status(500), costs: 1, charge: 'forwarded' },
-  {
-    name: 'charge forwarded: an upstream that takes too long',
-    does: (key) => work(key, { 'x-do': 'hang' }, '/v1/hang'),
-    costs: 1,
-    charge: 'forwarded',
-  },
   {
     name: 'charge forwarded: an upstream that is not there',
     does: (key) => work(key, {}, '/v1/dead'),
-    costs: 0,
-    charge: 'forwarded',
-  },
-  {
-    name: 'charge forwarded: a body that is not valid',
-    does: (key) => work(key, {}, '/v1/json'),
     costs: 0,
     charge: 'forwarded',
   },
@@ -103,7 +90,6 @@ const cases: readonly Case[] = [
     costs: 0,
     charge: 'forwarded',
   },
-  { name: 'charge success: an answer', does: status(204), costs: 1, charge: 'success' },
   { name: 'charge success: a redirection', does: status(302), costs: 1, charge: 'success' },
   { name: 'charge success: not found', does: status(404), costs: 0, charge: 'success' },
   { name: 'a route that costs five', does: (key) => work(key, {}, '/v1/five'), costs: 5 },
@@ -266,13 +252,15 @@ async function lost(answer: Promise<unknown>): Promise<void> {
   await assert.rejects(answer);
 }
 
-async function leavesAmidBody(key: string): Promise<void> {
+/** Sends a request on a connection of its own. */
+async function post(key: string, header: readonly [string, string], body: string) {
   const raw = await openRaw(scope, gateway.port);
-  const headers = [
-    ['apiKey', secretOf(key)],
-    ['Content-Length', '500'],
-  ] as const;
-  raw.write(requestBytes(`POST ${workPath}`, headers, 'half of it'));
+  raw.write(requestBytes(`POST ${workPath}`, [['apiKey', secretOf(key)], header], body));
+  return raw;
+}
+
+async function leavesAmidBody(key: string): Promise<void> {
+  const raw = await post(key, ['Content-Length', '500'], 'half of it');
   await until(async () => (await usedBy(gateway, key)) === 1);
   raw.socket.destroy();
 }
@@ -293,33 +281,13 @@ async function leavesBeforeBody(key: string): Promise<void> {
 
 async function leavesBeforeAnswer(key: string): Promise<void> {
   const seen = scene.upstream.requests.length;
-  const raw = await openRaw(scope, gateway.port);
-  raw.write(
-    requestBytes(
-      `POST ${workPath}`,
-      [
-        ['apiKey', secretOf(key)],
-        ['X-Do', 'hang'],
-      ],
-      'x',
-    ),
-  );
+  const raw = await post(key, ['X-Do', 'hang'], 'x');
   await until(() => scene.upstream.requests.length > seen);
   raw.socket.destroy();
 }
 
 async function leavesAmidAnswer(key: string): Promise<void> {
-  const raw = await openRaw(scope, gateway.port);
-  raw.write(
-    requestBytes(
-      `POST ${workPath}`,
-      [
-        ['apiKey', secretOf(key)],
-        ['X-Do', 'stream'],
-      ],
-      'x',
-    ),
-  );
+  const raw = await post(key, ['X-Do', 'stream'], 'x');
   await raw.receivedUntil((bytes) => bytes.includes('begun'));
   raw.socket.destroy();
   await until(() => scene.upstream.requests.every(({ complete }) => complete));

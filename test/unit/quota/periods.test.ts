@@ -108,13 +108,6 @@ const table: readonly [string, PeriodRule, string, string, string][] = [
     '2024-03-11T00:00-04:00',
   ],
   [
-    'New York, the autumn day has 25 hours',
-    aPeriod('day', 'America/New_York'),
-    '2024-11-03T12:00-05:00',
-    '2024-11-03T00:00-04:00',
-    '2024-11-04T00:00-05:00',
-  ],
-  [
     'New York, an anchor in the gap is the first instant after it',
     aPeriod('day', 'America/New_York', { anchorMinute: 150 }),
     '2024-03-10T03:00-04:00',
@@ -136,25 +129,11 @@ const table: readonly [string, PeriodRule, string, string, string][] = [
     '2024-11-03T02:00-05:00',
   ],
   [
-    'Lord Howe moves by half an hour',
-    aPeriod('day', 'Australia/Lord_Howe'),
-    '2024-10-06T12:00+11:00',
-    '2024-10-06T00:00+10:30',
-    '2024-10-07T00:00+11:00',
-  ],
-  [
     'Lord Howe, the hour after the gap is half an hour',
     aPeriod('hour', 'Australia/Lord_Howe'),
     '2024-10-06T02:30+11:00',
     '2024-10-06T02:30+11:00',
     '2024-10-06T03:00+11:00',
-  ],
-  [
-    'Kathmandu is 5:45 ahead',
-    aPeriod('hour', 'Asia/Kathmandu'),
-    '2024-05-05T10:20+05:45',
-    '2024-05-05T10:00+05:45',
-    '2024-05-05T11:00+05:45',
   ],
   [
     'Apia skipped 30 December 2011, the 29th ends where the 31st starts',
@@ -192,13 +171,6 @@ const table: readonly [string, PeriodRule, string, string, string][] = [
     '2024-03-31T00:00Z',
   ],
   [
-    'a month anchored on the 30th starts on 28 February otherwise',
-    aPeriod('month', 'UTC', { anchorDay: 30 }),
-    '2023-02-28T00:00Z',
-    '2023-02-28T00:00Z',
-    '2023-03-30T00:00Z',
-  ],
-  [
     'a year anchored on 29 February',
     aPeriod('year', 'UTC', { anchorMonth: 2, anchorDay: 29 }),
     '2024-03-01T00:00Z',
@@ -206,13 +178,6 @@ const table: readonly [string, PeriodRule, string, string, string][] = [
     '2025-02-28T00:00Z',
   ],
   ['a week starts on Monday', aPeriod('week'), '2024-01-03T10:00Z', '2024-01-01T00:00Z', '2024-01-08T00:00Z'],
-  [
-    'or on Sunday at six',
-    aPeriod('week', 'UTC', { anchorDay: 7, anchorMinute: 360 }),
-    '2024-01-07T05:59Z',
-    '2023-12-31T06:00Z',
-    '2024-01-07T06:00Z',
-  ],
   ['before the epoch', aPeriod('month'), '1969-12-31T23:59Z', '1969-12-01T00:00Z', '1970-01-01T00:00Z'],
 ];
 
@@ -227,14 +192,6 @@ for (const [name, rule, at, start, end] of table) {
 test('a lifetime has one period, with the bounds that the ledger expects', () => {
   const rule = aPeriod('lifetime');
   assert.deepEqual(currentPeriod(rule, 1), { start: 0, end: Number.MAX_SAFE_INTEGER });
-});
-
-test('a clock that goes back finds the earlier period again', () => {
-  const rule = aPeriod('day');
-  const today = currentPeriod(rule, Date.UTC(2024, 4, 5, 12));
-  const yesterday = currentPeriod(rule, Date.UTC(2024, 4, 4, 12));
-  assert.equal(yesterday.end, today.start);
-  assert.equal(currentPeriod(rule, Date.UTC(2024, 4, 5, 12)).start, today.start);
 });
 
 for (const [change, first] of [

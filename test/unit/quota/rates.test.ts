@@ -206,16 +206,6 @@ for (const burst of [1, 10]) {
   });
 }
 
-test('a fast key at nine tenths of its rate is not refused either by a store that is far away', async () => {
-  const quick: RateRule = { limit: 1000, perMs: 1000, burst: 10 };
-  const { came, passed } = await comeFromAfar(quick, {
-    turns: 1000,
-    everyMs: 1,
-    inTurn: (turn) => (turn % 10 === 0 ? 0 : 1),
-  });
-  assert.equal(passed, came);
-});
-
 test('who came while another was told no is told so with him, as long as that is true', async () => {
   const { rates, clock, ledger, options, weather } = openRates();
   const single: RateRule = { ...slow, burst: 1 };
@@ -266,15 +256,6 @@ for (const [name, broken, told] of [
   });
 }
 
-test('a cell that was put back serves the next request', async () => {
-  const { rates } = openRates();
-  await take(rates, slow);
-  await take(rates, slow);
-  assert.equal((await take(rates, slow)).kind, 'too_fast');
-  rates.putBack('ada', slow);
-  assert.equal((await take(rates, slow)).kind, 'cell');
-});
-
 test('a cell that was put back serves who waits for the store already', async () => {
   const { rates, clock, weather } = openRates();
   await take(rates, slow);
@@ -309,14 +290,6 @@ test('a cell that comes back late serves nobody who waits for the store either',
   assert.equal((await waiting).kind, 'too_fast');
 });
 
-test('an edited rate counts at once', async () => {
-  const { rates } = openRates();
-  const hourly = { ...slow, perMs: 36_000_000, burst: 1 };
-  await take(rates, hourly);
-  assert.equal((await take(rates, hourly)).kind, 'too_fast');
-  assert.equal((await take(rates, { ...hourly, burst: 2 })).kind, 'cell');
-});
-
 test('an outage rejects, and an idle key leaves nothing behind', async () => {
   const { rates, clock, weather } = openRates();
   weather.refuses = true;
@@ -341,16 +314,6 @@ test('no request waits longer than the deadline, also when it came during a call
   await clock.pass(10);
   assert.ok(refused[0] instanceof StoreUnavailable);
   assert.equal((await first).kind, 'cell');
-});
-
-test('a rate that is edited while a call is under way does not spend the cells of the old one', async () => {
-  const { rates, clock, weather, ledger } = openRates();
-  weather.takesMs = 5;
-  const before = take(rates, fast);
-  const after = take(rates, slow);
-  await clock.pass(20);
-  assert.deepEqual([(await before).kind, (await after).kind], ['cell', 'cell']);
-  assert.equal(ledger.calls.get('takeCells'), 2);
 });
 
 test('requests of one key under two rates, that wait together, are each paced by their own', async () => {

@@ -2,30 +2,36 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { test } from 'node:test';
-import { accessLine, createAccessLog } from '../../../src/telemetry/access-log.ts';
+import { accessLine, createAccessLog, type Withhold } from '../../../src/telemetry/access-log.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
 import { Visit } from '../../../src/visit.ts';
 
-test('what is secret is taken out of a line before it is cut to size', () => {
-  const visit = new Visit('id', { peer: '192.0.2.1', client: '192.0.2.1', trusted: false });
-  visit.path = '/v1/s3cret';
-  const headers = { 'user-agent': `${'u'.repeat(253)}s3cret/1.0` };
+function aVisit(parts: Partial<Visit> = {}): Visit {
+  return Object.assign(new Visit('id', { peer: '192.0.2.1', client: '192.0.2.1', trusted: false }), parts);
+}
+
+/** The line of a visit that was answered 200. */
+function lineOf(visit: Visit, headers: object = {}, withhold: Withhold = String): Record<string, unknown> {
   const req = { visit, method: 'GET', headers } as unknown as IncomingMessage;
-  const res = { statusCode: 200 } as ServerResponse;
-  const line = accessLine(req, res, (text) => text.replaceAll('s3cret', '***'));
-  const { path, userAgent, owed } = line as Record<string, unknown>;
+  return { ...accessLine(req, { statusCode: 200 } as ServerResponse, withhold) };
+}
+
+test('what is secret is taken out of a line before it is cut to size', () => {
+  const headers = { 'user-agent': `${'u'.repeat(253)}s3cret/1.0` };
+  const visit = aVisit({ path: '/v1/s3cret' });
+  const { path, userAgent, owed } = lineOf(visit, headers, (text) => text.replaceAll('s3cret', '***'));
   assert.deepEqual([path, userAgent, owed], ['/v1/***', `${'u'.repeat(253)}***`, undefined]);
 });
 
+function fieldsOf(visit: Visit): readonly string[] {
+  return Object.keys(JSON.parse(JSON.stringify(lineOf(visit))));
+}
+
 test('a line has what there is of a request, and that it is owed, and no word of the rest', () => {
-  const visit = new Visit('id', { peer: '192.0.2.1', client: '192.0.2.1', trusted: false });
-  const req = { visit, method: 'GET', headers: {} } as unknown as IncomingMessage;
-  const fieldsOf = (): readonly string[] =>
-    Object.keys(JSON.parse(JSON.stringify(accessLine(req, { statusCode: 200 } as ServerResponse, String))));
   const always = ['requestId', 'method', 'status', 'bytesIn', 'bytesOut', 'ms', 'client'];
-  assert.deepEqual(fieldsOf(), always);
-  Object.assign(visit, { owed: true, cause: new Error('gone') });
-  assert.deepEqual(fieldsOf(), [...always.slice(0, -1), 'owed', 'client', 'cause']);
+  assert.deepEqual(fieldsOf(aVisit()), always);
+  const owing = aVisit({ owed: true, cause: new Error('gone') });
+  assert.deepEqual(fieldsOf(owing), [...always.slice(0, -1), 'owed', 'client', 'cause']);
 });
 
 const [trace, span] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7'];
@@ -42,10 +48,7 @@ for (const [traceparent, traceId] of [
   [trace, undefined],
 ] as const) {
   test(`of the trace ${traceparent} a line names ${traceId}`, () => {
-    const visit = new Visit('id', { peer: '192.0.2.1', client: '192.0.2.1', trusted: false });
-    const req = { visit, method: 'GET', headers: { traceparent } } as unknown as IncomingMessage;
-    const line = accessLine(req, { statusCode: 200 } as ServerResponse, String);
-    assert.equal((line as { traceId?: string }).traceId, traceId);
+    assert.equal(lineOf(aVisit(), { traceparent })['traceId'], traceId);
   });
 }
 
@@ -65,11 +68,7 @@ for (const [end, says] of ends) {
   test(`a request that ended with ${JSON.stringify(end)} is told of as ${says}`, () => {
     const lines: string[] = [];
     const logger = createLogger('info', { write: (line) => void lines.push(line) });
-    const visit = Object.assign(
-      new Visit('id', { peer: '192.0.2.1', client: '192.0.2.1', trusted: false }),
-      { upstreamMs: 1.2345 },
-      end,
-    );
+    const visit = aVisit({ upstreamMs: 1.2345, ...end });
     const req = { visit, method: 'GET', headers: {} } as unknown as IncomingMessage;
     const res = Object.assign(new EventEmitter(), { statusCode: 200 }) as unknown as ServerResponse;
     createAccessLog(logger, (text) => text).listen(req, res);

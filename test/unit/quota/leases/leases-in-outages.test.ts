@@ -6,15 +6,6 @@ import { may, openLeases, openWarm, plan, readMonth, take, warmUp } from '../../
 import { aPlan, aQuota, createQuotaScene } from '../../../helpers/lease-scene.ts';
 import { settle as runReady } from '../../../helpers/turnable-clock.ts';
 
-test('a drain ends although the store does not answer', async () => {
-  const { scene, leases } = await openWarm();
-  scene.weather.refuses = true;
-  const drained = leases.drain();
-  await scene.clock.pass(4000);
-  await drained;
-  assert.ok(leases.counts.waitingSteps > 0, 'and it is known what is lost');
-});
-
 test('a drain waits three seconds for a store that is silent, however long one call may wait for it', async () => {
   const { scene, leases } = await openWarm({ deadlineMs: 8000 });
   scene.weather.takesMs = 8000;

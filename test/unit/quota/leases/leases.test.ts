@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PlanRule } from '../../../../src/config/plan-rule.ts';
 import { manyLeases } from '../../../../src/quota/leases/lease-steps.ts';
-import type { Reservation } from '../../../../src/quota/leases/lease.ts';
 import { Leases } from '../../../../src/quota/leases/leases.ts';
 import type { Ledger } from '../../../../src/stores/ledger.ts';
 import { aClient } from '../../../helpers/a-client.ts';
@@ -152,12 +151,6 @@ test('a lease that fits the pace is left alone', async () => {
   assert.equal(scene.ledger.calls.get('giveBack') ?? 0, before);
   const held = scene.ledger.used('ada', 'month', may) - spent;
   assert.ok(held <= 125, `${held} are held at the same pace`);
-});
-
-test('a drain gives back what is held', async () => {
-  const { scene, leases, spent } = await openWarm();
-  await leases.drain();
-  assert.equal(scene.ledger.used('ada', 'month', may), spent);
 });
 
 test('a drain gives back what more keys hold than there is room for at once', async () => {
@@ -333,18 +326,6 @@ test('a request that costs too much is refused, and a cheaper one behind it is s
   assert.deepEqual(kinds, ['exhausted', 'exhausted', 'reservation', 'reservation']);
 });
 
-test('a request whose client leaves while it waits loses no units', async () => {
-  const { scene, leases } = openLeases();
-  scene.weather.takesMs = 5;
-  const client = aClient();
-  const answer = leases.reserve({ keyId: 'ada', plan, cost: 7, whenLeft: client.whenLeft });
-  client.leave(new Error('gone'));
-  await assert.rejects(async () => await answer, /gone/);
-  await scene.clock.pass(2000);
-  assert.equal(scene.ledger.used('ada', 'month', may), 0);
-  assert.equal(leases.counts.leases, 0);
-});
-
 test('for a client that has left already nothing is drawn', async () => {
   const { scene, leases } = openLeases();
   const client = aClient();
@@ -398,18 +379,6 @@ test('requests of one key under two plans, that wait together, are each counted 
   assert.equal(scene.ledger.used('ada', 'small', may), 5);
   assert.equal(scene.ledger.used('ada', 'large', may), 20);
   assert.equal(leases.counts.leases, 0);
-});
-
-test('a change of plan while a draw is under way loses no units', async () => {
-  const { scene, leases, spent } = await openWarm();
-  scene.weather.takesMs = 5;
-  const dear = leases.reserve({ keyId: 'ada', plan, cost: 500 });
-  const other = leases.reserve({ keyId: 'ada', plan: aPlan({ quotas: [aQuota(100_001)] }), cost: 1 });
-  await scene.clock.pass(3000);
-  assert.deepEqual([(await dear).kind, (await other).kind], ['reservation', 'reservation']);
-  leases.settle((await dear) as Reservation, 0);
-  await scene.clock.pass(3000);
-  assert.equal(scene.ledger.used('ada', 'month', may), spent + 1);
 });
 
 test('a request that cost more is charged beyond the limit, one that cost less gives back', async () => {
