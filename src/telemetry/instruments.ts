@@ -1,15 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { CounterTally, HistogramTally, type HistogramAbout } from './tallies.ts';
-
-/** A counter of what happens here, which may be in every request, by labels in their order. */
-export function gatheredCounter(
-  registry: Registry,
-  about: { readonly name: string; readonly help: string; readonly labelNames?: readonly string[] },
-): CounterTally {
-  const tally = new CounterTally((labels, count) => counter.labels(...labels).inc(count));
-  const counter = new Counter({ ...about, registers: [registry], collect: () => tally.handOn() });
-  return tally;
-}
+import { HistogramTally, type HistogramAbout } from './tallies.ts';
 
 interface Shown<Read> {
   readonly name: string;
@@ -47,5 +37,5 @@ const latencyBuckets = [
 
 /** The seconds that something takes that happens in every request, by one label. */
 export function latencyHistogram(registry: Registry, about: Omit<HistogramAbout, 'buckets'>): HistogramTally {
-  return new HistogramTally({ ...about, buckets: latencyBuckets }, registry);
+  return new HistogramTally(registry, { ...about, buckets: latencyBuckets });
 }

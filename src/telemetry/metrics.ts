@@ -4,7 +4,8 @@ import { noRoute } from '../config/route-names.ts';
 import type { RefusalCode } from '../refusals.ts';
 import type { Visit } from '../visit.ts';
 import { node, version } from './build.ts';
-import { gatheredCounter, latencyHistogram, showCounter, showGauge } from './instruments.ts';
+import { latencyHistogram, showCounter, showGauge } from './instruments.ts';
+import { CounterTally } from './tallies.ts';
 
 /** Where the numbers are read. */
 export type MetricsSource = Pick<
@@ -111,7 +112,7 @@ export function createGatewayMetrics(clients: Clients = nobody, registry = new R
 }
 
 function requestMetrics(registry: Registry) {
-  const requests = gatheredCounter(registry, {
+  const requests = new CounterTally(registry, {
     name: 'gatehouse_requests_total',
     help: 'Requests by route, status class and refusal code ("none" when answered).',
     labelNames: ['route', 'status', 'refusal'],
@@ -126,7 +127,7 @@ function requestMetrics(registry: Registry) {
     help: 'From the request sent to the upstream to the head of its answer.',
     label: 'upstream',
   });
-  const errors = gatheredCounter(registry, {
+  const errors = new CounterTally(registry, {
     name: 'gatehouse_upstream_errors_total',
     help: `Upstream exchanges that failed, by kind: ${upstreamErrors.join(', ')}.`,
     labelNames: ['upstream', 'kind'],
@@ -153,7 +154,7 @@ function requestMetrics(registry: Registry) {
 }
 
 function storeMetrics(registry: Registry) {
-  const errors = gatheredCounter(registry, {
+  const errors = new CounterTally(registry, {
     name: 'gatehouse_store_errors_total',
     help: 'Store calls that failed or came too late.',
     labelNames: ['operation'],
@@ -192,12 +193,12 @@ function showClients(registry: Registry, clients: Clients): void {
 }
 
 function limitMetrics(registry: Registry) {
-  const outcomes = gatheredCounter(registry, {
+  const outcomes = new CounterTally(registry, {
     name: 'gatehouse_quota_decisions_total',
     help: 'Requests that reached their limits, by plan and outcome: granted, owed (let through though a limit could not be asked), client_gone or the refusal code.',
     labelNames: ['plan', 'outcome'],
   });
-  const nearLimit = gatheredCounter(registry, {
+  const nearLimit = new CounterTally(registry, {
     name: 'gatehouse_quota_near_limit_total',
     help: 'Keys that came near a limit (warnAt), once for each period.',
     labelNames: ['plan', 'quota'],
@@ -222,7 +223,7 @@ function limitMetrics(registry: Registry) {
 }
 
 function keyMetrics(registry: Registry) {
-  const failures = gatheredCounter(registry, {
+  const failures = new CounterTally(registry, {
     name: 'gatehouse_key_failures_total',
     help: 'Keys that were not valid: "yes" when the client was told that it tried too many (429), "no" when not (401).',
     labelNames: ['slowed'],
@@ -232,7 +233,7 @@ function keyMetrics(registry: Registry) {
 }
 
 function reloadMetrics(registry: Registry) {
-  const reloads = gatheredCounter(registry, {
+  const reloads = new CounterTally(registry, {
     name: 'gatehouse_config_reloads_total',
     help: 'Configuration reloads: done or refused.',
     labelNames: ['outcome'],
@@ -253,7 +254,7 @@ function reloadMetrics(registry: Registry) {
 }
 
 function processMetrics(registry: Registry) {
-  const ends = gatheredCounter(registry, {
+  const ends = new CounterTally(registry, {
     name: 'gatehouse_worker_ends_total',
     help: 'Workers that ended though nobody had asked them to.',
   });

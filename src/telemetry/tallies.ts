@@ -1,18 +1,23 @@
-import { Histogram, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from 'prom-client';
+
+interface CounterAbout {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames?: readonly string[];
+}
 
 /**
- * prom-client finds a series by joining and hashing its labels, again for each figure: with the histograms below, 5 % of the time
- * of a request. So what happens in every request is gathered here, and handed on when somebody reads.
+ * A counter of what happens here, which may be in every request. prom-client finds a series by joining and hashing its labels, again
+ * for each figure: with the histograms below, 5 % of the time of a request. So counts are gathered here until somebody reads.
  */
-export class CounterTally {
+export class CounterTally extends Counter {
   readonly #root = new Branch();
-  readonly #take: TakeCount;
 
-  constructor(take: TakeCount) {
-    this.#take = take;
+  constructor(registry: Registry, about: CounterAbout) {
+    super({ ...about, registers: [registry] });
   }
 
-  /** Labels come from the configuration and the code only: they are kept for ever. */
+  /** Labels come in the order of their names, and from the configuration and the code only: they are kept for ever. */
   count(...labels: readonly string[]): void {
     let branch = this.#root;
     for (const label of labels) branch = branch.grow(label);
@@ -21,11 +26,12 @@ export class CounterTally {
 
   /** Shows a series before anything is counted in it. */
   expect(...labels: readonly string[]): void {
-    this.#take(labels, 0);
+    this.labels(...labels).inc(0);
   }
 
-  handOn(): void {
-    this.#root.empty([], this.#take);
+  /** prom-client calls this before it reads. */
+  collect(): void {
+    this.#root.empty([], (labels, count) => this.labels(...labels).inc(count));
   }
 }
 
@@ -55,7 +61,7 @@ export class HistogramTally extends Histogram {
   readonly #about: HistogramAbout;
   readonly #series = new Map<string, Float64Array>();
 
-  constructor(about: HistogramAbout, registry: Registry) {
+  constructor(registry: Registry, about: HistogramAbout) {
     const { name, help, label, buckets } = about;
     super({ name, help, labelNames: [label], buckets: [...buckets], registers: [registry] });
     this.#about = about;
@@ -87,7 +93,7 @@ export class HistogramTally extends Histogram {
 
   /** The same histogram, with what it has counted, on another page. */
   copyTo(registry: Registry): HistogramTally {
-    const copy = new HistogramTally(this.#about, registry);
+    const copy = new HistogramTally(registry, this.#about);
     copy.add(this.counts());
     return copy;
   }
@@ -127,8 +133,6 @@ interface HistogramValue {
   readonly value: number;
 }
 
-type TakeCount = (labels: readonly string[], count: number) => void;
-
 /** The series that begin with the same labels. */
 class Branch {
   count = 0;
@@ -140,7 +144,7 @@ class Branch {
     return twig;
   }
 
-  empty(labels: readonly string[], take: TakeCount): void {
+  empty(labels: readonly string[], take: (labels: readonly string[], count: number) => void): void {
     if (this.count > 0) take(labels, this.count);
     this.count = 0;
     for (const [label, twig] of this.#twigs) twig.empty([...labels, label], take);
