@@ -82,23 +82,18 @@ export class Quotas {
     try {
       for (let at = from; at < this.#takes.length; at += 1) {
         const refusal = this.#takes[at]?.(draft);
-        if (refusal instanceof Promise) return this.#takeAfter(refusal, draft, at + 1);
+        if (refusal instanceof Promise) {
+          return refusal.then(
+            (late) => (late === undefined ? this.#take(draft, at + 1) : this.#giveUp(draft, late)),
+            (error: unknown) => this.#fail(draft, error),
+          );
+        }
         if (refusal !== undefined) return this.#giveUp(draft, refusal);
       }
     } catch (error) {
       return this.#fail(draft, error);
     }
     return new Grant(this.#parts, draft);
-  }
-
-  async #takeAfter(asked: Promise<QuotaRefusal | undefined>, draft: Draft, next: number): Promise<Decision> {
-    try {
-      const refusal = await asked;
-      if (refusal !== undefined) return this.#giveUp(draft, refusal);
-    } catch (error) {
-      return this.#fail(draft, error);
-    }
-    return this.#take(draft, next);
   }
 
   #takePlace(draft: Draft): ReturnType<Take> {
