@@ -38,11 +38,11 @@ const inFlightMax = 64;
 export class Outbox {
   readonly #options: OutboxOptions;
   readonly #queue: Posted[] = [];
-  /** How many of these are dropped before all others. Where there is none, a full queue need not be searched for one. */
-  #firsts = 0;
   /** What the store did not take waits here until all is tried again. */
   readonly #failed: Posted[] = [];
-  readonly #running = new Map<Promise<void>, Posted>();
+  readonly #running = new Set<Promise<void>>();
+  /** How many move no units. Where there is none, a full queue need not be searched for one. */
+  #firsts = 0;
   /** True from a failure until the next answer. */
   #down = false;
   /** True from a failure until a step is taken: the answer may have come from where no step fails. */
@@ -60,8 +60,7 @@ export class Outbox {
 
   /** How many of them move units. The rest is missed by nobody, so it is nothing to tell people of. */
   get sizeWithUnits(): number {
-    const all = [...this.#queue, ...this.#failed, ...this.#running.values()];
-    return all.filter(({ step }) => step.expendable !== 'first').length;
+    return this.size - this.#firsts;
   }
 
   get hasRoom(): boolean {
@@ -79,11 +78,12 @@ export class Outbox {
 
   /** False when the outbox is full and the step was not taken. */
   post(step: Step): boolean {
+    if (step.expendable === 'first') this.#firsts += 1;
     if (!this.hasRoom && !this.#dropOneFor(step)) {
-      this.#countDropped(step);
+      this.#drop(step);
       return false;
     }
-    this.#enqueue({ step, triedAt: undefined });
+    this.#queue.push({ step, triedAt: undefined });
     if (!this.#wary) this.#pump();
     return true;
   }
@@ -111,7 +111,7 @@ export class Outbox {
   async flush(): Promise<void> {
     this.#queueFailed();
     this.#pump();
-    while (this.#running.size > 0) await Promise.all(this.#running.keys());
+    while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
   #endOutage(): void {
@@ -121,7 +121,7 @@ export class Outbox {
 
   /** One by one: there may be more of them than a call can have arguments. */
   #queueFailed(): void {
-    for (const posted of this.#failed.splice(0)) this.#enqueue(posted);
+    for (const posted of this.#failed.splice(0)) this.#queue.push(posted);
   }
 
   #pump(): void {
@@ -129,58 +129,54 @@ export class Outbox {
   }
 
   #startNext(): void {
-    const next = this.#dequeue(0);
+    const next = this.#queue.shift();
     if (next === undefined) return;
     const running = this.#run(next).finally(() => {
       this.#running.delete(running);
       if (!this.#wary) this.#pump();
     });
-    this.#running.set(running, next);
+    this.#running.add(running);
   }
 
   async #run(posted: Posted): Promise<void> {
+    const { step, triedAt } = posted;
     const now = this.#options.mono();
-    if (now - (posted.triedAt ?? now) > posted.step.repeatableForMs) {
-      this.#countDropped(posted.step);
-      return;
-    }
     try {
-      await posted.step.run();
+      if (triedAt !== undefined && now - triedAt > step.repeatableForMs) return this.#drop(step);
+      await step.run();
       this.#endOutage();
     } catch (error) {
-      if (!(error instanceof StoreUnavailable)) return this.#options.onError(error);
-      // A counter that is spoilt concerns no other step: the store is there.
-      if (error instanceof Unreadable) this.#endOutage();
-      else this.storeFailed();
-      if (error.mayHaveHappened) posted.triedAt ??= now;
-      this.#failed.push(posted);
+      if (error instanceof StoreUnavailable) {
+        // A counter that is spoilt concerns no other step: the store is there.
+        if (error instanceof Unreadable) this.#endOutage();
+        else this.storeFailed();
+        if (error.mayHaveHappened) posted.triedAt ??= now;
+        this.#failed.push(posted);
+        return;
+      }
+      this.#options.onError(error);
     }
+    if (step.expendable === 'first') this.#firsts -= 1;
   }
 
   #dropOneFor({ expendable }: Step): boolean {
     if (expendable === 'first') return false;
     this.#queueFailed();
-    const before = this.#firsts > 0 ? 'first' : 'next';
-    const index = this.#queue.findIndex(({ step }) => step.expendable === before);
-    const posted = index < 0 ? undefined : this.#dequeue(index);
+    let index = this.#firsts > 0 ? this.#findInQueue('first') : -1;
+    if (index < 0) index = this.#findInQueue('next');
+    const [posted] = index < 0 ? [] : this.#queue.splice(index, 1);
     if (posted === undefined) return false;
-    this.#countDropped(posted.step);
+    this.#drop(posted.step);
     return true;
   }
 
+  #findInQueue(expendable: Step['expendable']): number {
+    return this.#queue.findIndex(({ step }) => step.expendable === expendable);
+  }
+
   /** What moves no units is missed by nobody. */
-  #countDropped({ expendable }: Step): void {
-    if (expendable !== 'first') this.dropped += 1;
-  }
-
-  #enqueue(posted: Posted): void {
-    this.#queue.push(posted);
-    if (posted.step.expendable === 'first') this.#firsts += 1;
-  }
-
-  #dequeue(index: number): Posted | undefined {
-    const posted = index === 0 ? this.#queue.shift() : this.#queue.splice(index, 1)[0];
-    if (posted?.step.expendable === 'first') this.#firsts -= 1;
-    return posted;
+  #drop({ expendable }: Step): void {
+    if (expendable === 'first') this.#firsts -= 1;
+    else this.dropped += 1;
   }
 }
