@@ -1,5 +1,5 @@
 import { BoundedMap } from '../../collections/bounded-map.ts';
-import { isOutage, type Counter, type DrawOrder, type Ledger, type UnitsOrder } from '../../stores/ledger.ts';
+import { isOutage, type Counter, type DrawOrder, type UnitsOrder } from '../../stores/ledger.ts';
 import { FreshIds } from '../fresh-ids.ts';
 import type { LedgerAccess } from '../ledger-access.ts';
 import { Outbox, repeatableForEver } from '../outbox.ts';
@@ -29,32 +29,26 @@ export class LeaseSteps {
   readonly outbox: Outbox;
   readonly owed: Owed;
   readonly ids = new FreshIds();
-  readonly #ledger: Ledger;
-  readonly #holder: string;
-  readonly #book: Map<string, Lease>;
-  readonly #onStep: () => void;
+  readonly #options: LeaseStepsOptions;
   /** The latest draw of each key that may have run without our hearing of it. The oldest make room: the store forgets them first. */
   readonly #inDoubt: BoundedMap<string, DrawOrder>;
 
   constructor(options: LeaseStepsOptions) {
     const { clock, stepsMax, onError } = options;
+    this.#options = options;
     this.#inDoubt = new BoundedMap(stepsMax);
     this.outbox = new Outbox({ mono: () => clock.mono(), stepsMax, onError });
     this.owed = new Owed(options.owingKeysMax);
-    this.#ledger = options.ledger;
-    this.#holder = options.holder;
-    this.#book = options.book;
-    this.#onStep = options.onStep;
   }
 
   sendBack(lease: Lease, counters: readonly Counter[], units: number): void {
     if (counters === lease.counters) lease.noteUsed(-units);
     const move = { id: this.ids.next(), keyId: lease.keyId, counters, units };
-    this.#onStep();
+    this.#options.onStep();
     this.outbox.post({
       expendable: units > 0 ? 'next' : 'first',
       repeatableForMs: idsLiveMs,
-      run: () => this.#ledger.giveBack(this.#withHeld(move)),
+      run: () => this.#options.ledger.giveBack(this.#withHeld(move)),
     });
   }
 
@@ -78,7 +72,7 @@ export class LeaseSteps {
    * that, and are gone before they would reach the old generation (record 13).
    */
   closeIfOneOfMany(lease: Lease, mono: number): void {
-    if (this.#book.size > manyLeases && lease.isBare(mono)) this.close(lease);
+    if (this.#options.book.size > manyLeases && lease.isBare(mono)) this.close(lease);
   }
 
   /**
@@ -92,7 +86,7 @@ export class LeaseSteps {
   /** Undoes a draw that may have run, sooner or later. */
   cancel(draw: DrawOrder): void {
     this.#inDoubt.set(draw.keyId, draw);
-    this.#onStep();
+    this.#options.onStep();
     this.outbox.post({
       expendable: 'next',
       repeatableForMs: repeatableForEver,
@@ -109,7 +103,7 @@ export class LeaseSteps {
   async undo(draw: DrawOrder): Promise<void> {
     let inDoubt = false;
     try {
-      await this.#ledger.cancelDraw(draw);
+      await this.#options.ledger.cancelDraw(draw);
     } catch (error) {
       // What cannot be read may stay so, and holds up no other draw.
       inDoubt = isOutage(error);
@@ -121,11 +115,11 @@ export class LeaseSteps {
 
   charge(keyId: string, counters: readonly Counter[], units: number): void {
     const move = { id: this.ids.next(), keyId, counters, units };
-    this.#onStep();
+    this.#options.onStep();
     this.outbox.post({
       expendable: 'never',
       repeatableForMs: repeatableForEver,
-      run: () => this.#ledger.charge(this.#withHeld(move)),
+      run: () => this.#options.ledger.charge(this.#withHeld(move)),
     });
   }
 
@@ -143,14 +137,14 @@ export class LeaseSteps {
 
   #remove(lease: Lease): void {
     lease.gone = true;
-    this.#book.delete(lease.keyId);
+    this.#options.book.delete(lease.keyId);
   }
 
   /** Looked up only when the store is asked: after an outage steps are taken in any order, and the last might tell something old. */
   #withHeld(move: Omit<UnitsOrder, 'holder' | 'held'>): UnitsOrder {
     // The store keeps one sum per holder, so it is told of the key's current lease, whichever one the units come from.
-    const lease = this.#book.get(move.keyId);
+    const lease = this.#options.book.get(move.keyId);
     lease?.noteTold(move.counters);
-    return { ...move, holder: this.#holder, held: lease?.heldOf(move.counters) ?? 0 };
+    return { ...move, holder: this.#options.holder, held: lease?.heldOf(move.counters) ?? 0 };
   }
 }

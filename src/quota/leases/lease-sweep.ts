@@ -52,8 +52,7 @@ export class LeaseSweep {
       this.#sweepIn(sliceGapMs);
       return;
     }
-    if (this.#steps.owed.size > 0 && (!this.#steps.outbox.down || this.#steps.outbox.size === 0))
-      this.#steps.chargeOwed();
+    if (!this.#steps.outbox.down || this.#steps.outbox.size === 0) this.#steps.chargeOwed();
     this.#steps.outbox.retry();
     this.#armed = false;
     if (this.#book.size + this.#steps.outbox.size + this.#steps.owed.size > 0) this.arm();

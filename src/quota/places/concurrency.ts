@@ -2,8 +2,7 @@ import type { ConcurrencyRule, OnStoreFailure } from '../../config/plan-rule.ts'
 import { StoreUnavailable, type PlaceOrder } from '../../stores/ledger.ts';
 import type { Clock } from '../../waiting/clock.ts';
 import type { ConcurrencyReading } from '../answer-headers.ts';
-import type { LedgerAccess } from '../ledger-access.ts';
-import { SharedPlaces } from './shared-places.ts';
+import { SharedPlaces, type PlacesAccess } from './shared-places.ts';
 
 /** The place of one request among its key's requests in flight. */
 export interface Place {
@@ -41,9 +40,9 @@ export class Concurrency {
   readonly #shared: SharedPlaces;
   readonly #counts = new Map<string, Count>();
 
-  constructor(options: Omit<LedgerAccess, 'holder' | 'deadlineMs'>) {
-    this.#clock = options.clock;
-    this.#shared = new SharedPlaces(options);
+  constructor(access: PlacesAccess) {
+    this.#clock = access.clock;
+    this.#shared = new SharedPlaces(access);
   }
 
   /** How many keys are remembered. */

@@ -3,12 +3,10 @@ import {
   isOutage,
   StoreUnavailable,
   unavailable,
-  type Ledger,
   type PlaceAnswer,
   type PlaceOrder,
 } from '../../stores/ledger.ts';
 import { Alarm } from '../../waiting/alarm.ts';
-import type { Clock } from '../../waiting/clock.ts';
 import { FreshIds } from '../fresh-ids.ts';
 import type { LedgerAccess } from '../ledger-access.ts';
 import { OutageWatch } from './outage-watch.ts';
@@ -32,14 +30,14 @@ const longOutageMs = expiresInMs - 2 * beatMs;
 /** By then nearly every process is connected again, which takes at most 1.75 s, and has told the store of its places. */
 const settleMs = 2000;
 
+export type PlacesAccess = Omit<LedgerAccess, 'holder' | 'deadlineMs'>;
+
 /**
  * The places in the store that requests of this process have or had: taken, kept with each beat, left. After an outage the store is
  * told again of all that are kept and of those left lately, for it may be a new one, and of what it could not be told.
  */
 export class SharedPlaces {
-  readonly #ledger: Ledger;
-  readonly #clock: Clock;
-  readonly #onError: (error: unknown) => void;
+  readonly #access: PlacesAccess;
   readonly #outage: OutageWatch;
   readonly #taken = new Map<string, PlaceOrder>();
   /** Places that were left, which the store has yet to be told. Their keys lack them until then. */
@@ -54,10 +52,9 @@ export class SharedPlaces {
   /** How long the last beat took; the next one comes that much sooner. */
   #beatTookMs = 0;
 
-  constructor({ ledger, clock, onError }: Omit<LedgerAccess, 'holder' | 'deadlineMs'>) {
-    this.#ledger = ledger;
-    this.#clock = clock;
-    this.#onError = onError;
+  constructor(access: PlacesAccess) {
+    const { clock, ledger } = access;
+    this.#access = access;
     this.#recent = new RecentlyLeft(clock);
     this.#outage = new OutageWatch({
       clock,
@@ -81,7 +78,7 @@ export class SharedPlaces {
     const order = { keyId, placeId: this.#ids.next(), limit, expiresInMs };
     let answer: PlaceAnswer;
     try {
-      answer = await this.#outage.noteFailure(this.#ledger.enter(order));
+      answer = await this.#outage.noteFailure(this.#access.ledger.enter(order));
     } catch (error) {
       if (error instanceof StoreUnavailable && error.mayHaveHappened) this.leave(order);
       throw error;
@@ -143,15 +140,15 @@ export class SharedPlaces {
   #armBeat(): void {
     if (this.#beating) return;
     this.#beating = true;
-    this.#clock.after(Math.max(beatMs - this.#beatTookMs, 0), () => void this.#beat());
+    this.#access.clock.after(Math.max(beatMs - this.#beatTookMs, 0), () => void this.#beat());
   }
 
   /** A process that is idle in an outage must know of it too, before others have told of their places. */
   async #beat(): Promise<void> {
-    const startedAt = this.#clock.mono();
+    const startedAt = this.#access.clock.mono();
     if (this.#taken.size > 0) await this.#tellAllKept();
     else await this.#probe();
-    this.#beatTookMs = this.#clock.mono() - startedAt;
+    this.#beatTookMs = this.#access.clock.mono() - startedAt;
     this.#beating = false;
     this.#armBeat();
   }
@@ -168,8 +165,8 @@ export class SharedPlaces {
    */
   async #probe(): Promise<void> {
     const { unused } = this.#ids;
-    const left = this.#ledger.leave(this.#someKey, unused);
-    const stayed = this.#ledger.stay({ keyId: unused, placeId: unused, expiresInMs: 1 });
+    const left = this.#access.ledger.leave(this.#someKey, unused);
+    const stayed = this.#access.ledger.stay({ keyId: unused, placeId: unused, expiresInMs: 1 });
     await this.#isOver(this.#outage.note(Promise.all([left, stayed])));
   }
 
@@ -180,7 +177,7 @@ export class SharedPlaces {
   async #tellKept(order: PlaceOrder): Promise<void> {
     if (!this.#taken.has(order.placeId)) return;
     try {
-      await this.#outage.note(this.#ledger.stay(order));
+      await this.#outage.note(this.#access.ledger.stay(order));
     } finally {
       if (!this.#taken.has(order.placeId)) this.leave(order);
     }
@@ -188,7 +185,7 @@ export class SharedPlaces {
 
   /** Leaving a place does not end an outage: a store out of memory allows it, and keeps none. */
   async #tellLeft(place: LeftPlace): Promise<boolean> {
-    const asked = this.#ledger.leave(place.keyId, place.placeId);
+    const asked = this.#access.ledger.leave(place.keyId, place.placeId);
     const isOver = await this.#isOver(this.#outage.noteFailure(asked));
     if (!isOver) this.#tellLater(place);
     return isOver;
@@ -203,7 +200,7 @@ export class SharedPlaces {
         this.#retry.set();
         return false;
       }
-      if (!(error instanceof StoreUnavailable)) this.#onError(error);
+      if (!(error instanceof StoreUnavailable)) this.#access.onError(error);
     }
     return true;
   }
