@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import type { DrawOrder, Ledger, StepOrder, UnitsOrder } from '../../src/stores/ledger.ts';
+import type { DrawOrder, Ledger } from '../../src/stores/ledger.ts';
 import { prepareUnits } from '../../src/stores/sqlite/ledger.ts';
 import { migrations } from '../../src/stores/sqlite/migrations.ts';
 import { preparePlaces } from '../../src/stores/sqlite/places.ts';
@@ -27,8 +27,6 @@ export interface MemoryLedger extends Ledger {
   readonly calls: Map<string, number>;
   readonly draws: DrawOrder[];
   used(keyId: string, name: string, periodStart: number): number;
-  /** What a holder took from a counter and did not give back. */
-  taken(holder: string, keyId: string, name: string, periodStart: number): number;
   /** Every counter that is kept. */
   counters(): CounterRow[];
 }
@@ -44,9 +42,6 @@ export function createMemoryLedger({ now, before, after }: MemoryLedgerOptions):
   };
   const rows = database.prepare('SELECT key AS keyId, name, period_start AS periodStart, used FROM counters');
   const counters = () => rows.all() as unknown as CounterRow[];
-  const taken = new Map<string, number>();
-  /** What each step has moved, by its id. */
-  const moved = new Map<string, number>();
   const calls = new Map<string, number>();
   const draws: DrawOrder[] = [];
   const hearers: (() => void)[] = [];
@@ -59,20 +54,6 @@ export function createMemoryLedger({ now, before, after }: MemoryLedgerOptions):
     return answer;
   }
 
-  function note({ id, holder, keyId, counters: moving }: StepOrder, units: number): void {
-    const more = units - (moved.get(id) ?? 0);
-    moved.set(id, units);
-    for (const { name, periodStart } of moving) {
-      const of = JSON.stringify([holder, keyId, name, periodStart]);
-      taken.set(of, (taken.get(of) ?? 0) + more);
-    }
-  }
-
-  function move(order: UnitsOrder, run: (order: UnitsOrder) => void, units: number): void {
-    run(order);
-    note(order, units);
-  }
-
   return {
     calls,
     draws,
@@ -81,22 +62,13 @@ export function createMemoryLedger({ now, before, after }: MemoryLedgerOptions):
     onReturn: (hear) => void hearers.push(hear),
     used: (...of) =>
       counters().find((row) => String([row.keyId, row.name, row.periodStart]) === String(of))?.used ?? 0,
-    taken: (...of) => taken.get(JSON.stringify(of)) ?? 0,
     draw: (order) => {
       draws.push(order);
-      return step('draw', () => {
-        const answer = store.draw(order);
-        if (answer.kind === 'drawn') note(order, answer.units);
-        return answer;
-      });
+      return step('draw', () => store.draw(order));
     },
-    giveBack: (order) => step('giveBack', () => move(order, store.giveBack, -order.units)),
-    charge: (order) => step('charge', () => move(order, store.charge, order.units)),
-    cancelDraw: (order) =>
-      step('cancelDraw', () => {
-        store.cancelDraw(order);
-        note(order, 0);
-      }),
+    giveBack: (order) => step('giveBack', () => store.giveBack(order)),
+    charge: (order) => step('charge', () => store.charge(order)),
+    cancelDraw: (order) => step('cancelDraw', () => store.cancelDraw(order)),
     takeCells: (order) => step('takeCells', () => store.takeCells(order)),
     enter: (order) => step('enter', () => store.enter(order)),
     stay: (order) => step('stay', () => store.stay(order)),
