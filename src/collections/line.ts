@@ -26,9 +26,8 @@ export class Spot<Guest extends object> {
 }
 
 /**
- * Waiting guests, in the order they came. A `Set` or `Map` that has lived for a while would keep all who stood in it when V8 last
- * packed it, with everything that belongs to their requests, until the whole heap is collected: their old table stays behind with
- * what it held. Here nothing leads to those who left.
+ * Waiting guests, in the order they came. Nothing leads to those who left: an old `Set` or `Map` would keep them, with their
+ * requests, until the whole heap is collected (record 32).
  */
 export class Line<Guest extends object> {
   /** Before the first and after the last. */

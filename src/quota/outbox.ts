@@ -3,10 +3,7 @@ import { StoreUnavailable, Unreadable } from '../stores/ledger.ts';
 /** A step that the store has to take sooner or later. Taken again within `repeatableForMs` it does no harm. */
 export interface Step {
   run(): Promise<void>;
-  /**
-   * When it may be dropped: units that never come back are lost, but units that are never charged are overspent. What moves no units
-   * goes before both.
-   */
+  /** When it may be dropped: what moves no units, then units that would come back, but never units to charge, which are spent. */
   readonly expendable: 'first' | 'next' | 'never';
   /** For how long it may be tried again once it may have been taken. After that the store may have forgotten its id. */
   readonly repeatableForMs: number;

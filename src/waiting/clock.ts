@@ -2,14 +2,11 @@ import { afterReading, whenAllIsRead } from './when-all-is-read.ts';
 
 /** The clocks and the timer of a process, in one place so that tests can turn them. */
 export interface Clock {
-  /** Milliseconds since the epoch. People and time servers set it; it may jump. */
+  /** Milliseconds since the epoch. It may jump: people and time servers set it. */
   wall(): number;
   /** Milliseconds that only go forward, from any start. It may stand still while the machine sleeps. */
   mono(): number;
-  /**
-   * Calls back once, unless cancelled first by calling the function returned. Never keeps the process alive. If the process was
-   * held up, what has come meanwhile is read first, so that nothing that came in time is judged late.
-   */
+  /** Calls back once, as `afterReading` does. */
   after(delayMs: number, callback: () => void): () => void;
   /** Calls back at the end of this turn of the event loop, when what was asked of the store is on its way. */
   whenAllIsRead(callback: () => void): void;

@@ -57,9 +57,9 @@ export class Leases {
   }
 
   /**
-   * Reserves units of all of the plan's quotas: at once when enough are held, otherwise after the one draw of the lease that is
-   * in flight; mostly a key has one lease. Rejects with `StoreUnavailable` when the store cannot be asked and the plan says
-   * `refuse`, or with what `whenLeft` says when the client leaves first. The caller must settle the reservation it gets.
+   * Reserves units of all of the plan's quotas: at once when enough are held, otherwise after the lease's draw. Rejects with
+   * `StoreUnavailable` when the store cannot be asked and the plan says `refuse`, or with what `whenLeft` says when the client leaves
+   * first. The caller must settle the reservation it gets.
    */
   reserve(order: ReserveOrder): Reservation | Denial | Promise<Reservation | Denial> {
     const mono = this.time.tick();
@@ -72,10 +72,7 @@ export class Leases {
     return this.#draws.wait(lease, order);
   }
 
-  /**
-   * Ends a reservation, once. What it did not spend goes back; what it spent above its units is charged, whatever the limit
-   * says.
-   */
+  /** Ends a reservation, once. What it did not spend goes back; what it spent above its units is charged, whatever the limit says. */
   settle(reservation: Reservation, spent: number): void {
     if (reservation.owed) this.#steps.owed.close(reservation.lease.keyId, reservation.counters, spent);
     else if (spent < reservation.units) this.#takeBack(reservation, reservation.units - spent);
