@@ -45,13 +45,11 @@ export class Grant {
   readonly kind = 'grant';
   readonly #parts: GrantParts;
   readonly #taken: Readonly<Taken>;
-  #cost: number;
   #settled = false;
 
   constructor(parts: GrantParts, taken: Readonly<Taken>) {
     this.#parts = parts;
     this.#taken = taken;
-    this.#cost = taken.reservation?.units ?? 0;
   }
 
   /** A limit could not be asked during an outage; if it is a quota, its units are charged when the store is back. */
@@ -78,29 +76,21 @@ export class Grant {
     };
   }
 
-  /** The upstream has said what the request cost. */
-  correctCost(units: number): void {
-    this.#cost = units;
-  }
-
-  /** Charges the units or gives them back. Only the first call counts. */
-  settle(outcome: Outcome): void {
+  /**
+   * Charges the units, or the cost that the upstream has told instead, or gives them back; and frees the place. Only the first call
+   * counts.
+   */
+  settle(outcome: Outcome, cost?: number): void {
     if (this.#settled) return;
     this.#settled = true;
-    const { reservation } = this.#taken;
-    if (reservation === undefined) return;
-    const { charge } = reservation.lease.plan;
-    this.#parts.leases.settle(reservation, isCharged(charge, outcome) ? this.#cost : 0);
-  }
-
-  /** The request is over: its place is free. Units that were not settled go back. Only the first call counts. */
-  leave(): void {
-    this.settle(unsent);
-    this.#taken.place?.leave();
+    const { reservation, place } = this.#taken;
+    if (reservation !== undefined) {
+      const isDue = isCharged(reservation.lease.plan.charge, outcome);
+      this.#parts.leases.settle(reservation, isDue ? (cost ?? reservation.units) : 0);
+    }
+    place?.leave();
   }
 }
-
-const unsent: Outcome = { kind: 'unsent' };
 
 function isCharged(charge: Charge, outcome: Outcome): boolean {
   if (outcome.kind === 'unsent') return false;

@@ -60,7 +60,7 @@ async function waitFor(
   try {
     const decided = await decision;
     if (!res.destroyed) return judge(decided, caller, by);
-    if (decided.kind === 'grant') decided.leave();
+    if (decided.kind === 'grant') decided.settle({ kind: 'unsent' });
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'client_gone') throw error;
   }

@@ -6,9 +6,7 @@ import type { Progress } from '../upstream/exchange.ts';
  * of the request.
  */
 export function settle(grant: Grant, progress: Progress): void {
-  if (progress.cost !== undefined) grant.correctCost(progress.cost);
-  grant.settle(outcomeOf(progress));
-  grant.leave();
+  grant.settle(outcomeOf(progress), progress.cost);
 }
 
 /**

@@ -10,6 +10,7 @@ import { settle as runReady } from '../../helpers/turnable-clock.ts';
 
 const may = Date.UTC(2026, 4, 1);
 const ok: Outcome = { kind: 'answered', status: 200 };
+const unsent: Outcome = { kind: 'unsent' };
 
 /** The quotas of one process, with the store and the clock that they have. */
 function openQuotas(start?: number) {
@@ -36,7 +37,7 @@ async function refuse(quotas: Quotas, plan: PlanRule, cost = 1): Promise<QuotaRe
 const answered = (status: number): Outcome => ({ kind: 'answered', status });
 
 const charges: readonly [string, Outcome, readonly Charge[]][] = [
-  ['refused after it was reserved', { kind: 'unsent' }, []],
+  ['refused after it was reserved', unsent, []],
   ['without an answer', { kind: 'unanswered' }, ['forwarded']],
   ['answered 200', ok, ['forwarded', 'answered', 'success']],
   ['upgraded with 101', answered(101), ['forwarded', 'answered', 'success']],
@@ -53,18 +54,18 @@ for (const [name, outcome, charged] of charges) {
       const given = await grant(quotas, aPlan({ quotas: [aQuota(10)], charge }));
       given.settle(outcome);
       given.settle(ok);
-      given.settle({ kind: 'unsent' });
+      given.settle(unsent);
       await quotas.drain();
       assert.equal(ledger.used('ada', 'month', may), units);
     });
   }
 }
 
-test('a request that leaves unsettled costs nothing, and frees its place', async () => {
+test('a request that never left costs nothing, and frees its place', async () => {
   const { quotas, ledger } = openQuotas();
   const plan = aPlan({ quotas: [aQuota(10)], concurrency: { limit: 1, shared: false } });
-  (await grant(quotas, plan)).leave();
-  (await grant(quotas, plan)).leave();
+  (await grant(quotas, plan)).settle(unsent);
+  (await grant(quotas, plan)).settle(unsent);
   await quotas.drain();
   assert.equal(ledger.used('ada', 'month', may), 0);
 });
@@ -79,8 +80,7 @@ for (const [name, cost, charged] of corrections) {
   test(`an upstream that says ${name} has ${charged} of 3 units charged`, async () => {
     const { quotas, ledger } = openQuotas();
     const given = await grant(quotas, aPlan({ quotas: [aQuota(10)] }), 3);
-    given.correctCost(cost);
-    given.settle(ok);
+    given.settle(ok, cost);
     await quotas.drain();
     assert.equal(ledger.used('ada', 'month', may), charged);
   });
@@ -171,7 +171,7 @@ test('an answer tells what is left to the unit, also after units have gone back,
     const given = await grant(quotas, plan);
     assert.match(given.describe().headers['RateLimit'] ?? '', new RegExp(`^"minute";r=${left};`));
     given.settle(ok);
-    if (left === 9890) ofTheOneBefore.leave();
+    if (left === 9890) ofTheOneBefore.settle(unsent);
     await clock.pass(left > 9890 ? 10 : 200);
   }
   assert.equal(ledger.calls.get('giveBack'), 2);
@@ -217,8 +217,7 @@ test('a quota that is overrun in one go warns with the first refusal, and by how
   const plan = aPlan({ quotas: [aQuota(5, 'month', { warnAt: 80 })] });
   const given = await grant(quotas, plan);
   assert.deepEqual(given.describe().newWarnings, []);
-  given.correctCost(7);
-  given.settle({ kind: 'answered', status: 200 });
+  given.settle(ok, 7);
   const refused = [await refuse(quotas, plan), await refuse(quotas, plan)];
   const told = refused.map(({ newWarnings }) =>
     newWarnings.map(({ name, used, remaining }) => [name, used, remaining]),
@@ -305,7 +304,7 @@ test('a refusal undoes what was taken before it: the place and the cell', async 
   const full = await refuse(quotas, free);
   assert.equal(full.code, 'too_many_in_flight');
   assert.equal(full.headers['RateLimit'], '"concurrency";r=0');
-  given.leave();
+  given.settle(unsent);
   const tooFast = await refuse(quotas, free);
   assert.equal(tooFast.code, 'rate_exceeded');
   assert.equal(tooFast.headers['Retry-After'], '1');
@@ -328,8 +327,7 @@ test('a quota that cannot be reckoned refuses its requests, and leaves nothing t
 test('a request that costs nothing passes an exhausted quota, and the store is asked for none', async () => {
   const { quotas, ledger } = openQuotas();
   const free = await grant(quotas, aPlan({ quotas: [aQuota(0)] }), 0);
-  free.correctCost(5);
-  free.settle(ok);
+  free.settle(ok, 5);
   await grant(quotas, aPlan());
   await quotas.drain();
   assert.equal(ledger.calls.size, 0);
@@ -345,7 +343,6 @@ test('an outage is told as such, or passed over when the plan says so, and leave
   const given = await grant(quotas, aPlan({ ...limits, onStoreFailure: 'allow' }));
   assert.ok(given.owed);
   given.settle(ok);
-  given.leave();
   weather.refuses = false;
   await clock.pass(1000);
   assert.equal(ledger.used('ada', 'month', may), 1);
@@ -390,7 +387,6 @@ for (const [name, limits] of [
       const given = await grant(quotas, plan);
       assert.ok(!given.owed);
       given.settle(ok);
-      given.leave();
       await clock.pass(10);
     }
     const askedBefore = asked(ledger.calls);
