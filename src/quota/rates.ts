@@ -1,34 +1,32 @@
 import type { RateRule } from '../config/plan-rule.ts';
 import { rateName } from '../config/quota-names.ts';
-import { StoreUnavailable, unavailable, type CellsAnswer, type Ledger } from '../stores/ledger.ts';
+import { StoreUnavailable, unavailable, type CellsAnswer } from '../stores/ledger.ts';
 import { Alarm } from '../waiting/alarm.ts';
-import type { Clock } from '../waiting/clock.ts';
 import { turnsFor, WaitingRoom } from '../waiting/waiting-room.ts';
 import { type Cell, KeyRate, type TooFast, type Waiter } from './key-rate.ts';
 import type { LedgerAccess } from './ledger-access.ts';
 
 const sweepMs = 1000;
 
+type RatesAccess = Omit<LedgerAccess, 'holder'>;
+
 /** The rates of all keys. */
 export class Rates {
-  readonly #ledger: Ledger;
-  readonly #clock: Clock;
+  readonly #access: RatesAccess;
   readonly #room: WaitingRoom<Waiter>;
-  readonly #onError: (error: unknown) => void;
   readonly #book = new Map<string, KeyRate>();
   readonly #sweep: Alarm;
 
-  constructor(options: Omit<LedgerAccess, 'holder'>) {
-    this.#ledger = options.ledger;
-    this.#clock = options.clock;
+  constructor(access: RatesAccess) {
+    const { clock, deadlineMs } = access;
+    this.#access = access;
     this.#room = new WaitingRoom({
-      clock: options.clock,
-      waitMs: options.deadlineMs,
+      clock,
+      waitMs: deadlineMs,
       extraTurns: turnsFor.caller,
       onLate: (waiter) => this.#release(waiter).reject(unavailable('No cell came in time')),
     });
-    this.#onError = options.onError;
-    this.#sweep = new Alarm({ clock: options.clock, afterMs: sweepMs, ring: () => this.#forgetRested() });
+    this.#sweep = new Alarm({ clock, afterMs: sweepMs, ring: () => this.#forgetRested() });
   }
 
   /** How many keys are remembered. */
@@ -38,7 +36,7 @@ export class Rates {
 
   /** Takes a cell: at once when some are held, otherwise after a call shared with the key's other requests. */
   take(keyId: string, rule: RateRule): Cell | TooFast | Promise<Cell | TooFast> {
-    const mono = this.#clock.mono();
+    const mono = this.#access.clock.mono();
     const rate = this.#find(keyId, rule, mono);
     // There are fresh cells only when nobody waits.
     if (rate.cells > 0 && rate.isFresh(mono)) return rate.takeCell();
@@ -55,7 +53,7 @@ export class Rates {
   /** The request was refused for another reason: its cell serves the next one while it is fresh. */
   putBack(keyId: string, rule: RateRule): void {
     const rate = this.#book.get(keyId);
-    if (rate?.rule !== rule || !rate.isFresh(this.#clock.mono())) return;
+    if (rate?.rule !== rule || !rate.isFresh(this.#access.clock.mono())) return;
     rate.putBack();
     this.#serve(rate);
   }
@@ -90,7 +88,7 @@ export class Rates {
   #askWhenDue(keyId: string, rate: KeyRate, mono: number): void {
     if (!rate.isCallDue(mono)) return;
     this.#ask(keyId, rate, mono).catch((error: unknown) => {
-      if (!(error instanceof StoreUnavailable)) this.#onError(error);
+      if (!(error instanceof StoreUnavailable)) this.#access.onError(error);
     });
   }
 
@@ -104,7 +102,7 @@ export class Rates {
       waiter.inLine = rate.asked.join(waiter);
     }
     try {
-      const answer = await this.#ledger.takeCells({ keyId, name: rateName, intervalMs, burst, want });
+      const answer = await this.#access.ledger.takeCells({ keyId, name: rateName, intervalMs, burst, want });
       this.#answered(rate, answer, mono);
       // Requests that the cells did not reach are too fast: another cell is free an interval later.
       this.#turnAway(asked, answer.kind === 'taken' ? Math.ceil(intervalMs) : answer.retryInMs);
@@ -114,7 +112,7 @@ export class Rates {
     } finally {
       rate.endCall();
     }
-    this.#askWhenDue(keyId, rate, this.#clock.mono());
+    this.#askWhenDue(keyId, rate, this.#access.clock.mono());
   }
 
   #answered(rate: KeyRate, answer: CellsAnswer, askedAt: number): void {
@@ -123,7 +121,7 @@ export class Rates {
       this.#serve(rate);
       return;
     }
-    const mono = this.#clock.mono();
+    const mono = this.#access.clock.mono();
     rate.deny(answer.retryInMs, askedAt, mono);
     // With a distant store a cell may have come free since it was asked, for requests that came since.
     if (rate.isDenied(mono)) this.#turnAway(rate.line.guests(), answer.retryInMs);
@@ -137,7 +135,7 @@ export class Rates {
   }
 
   #forgetRested(): void {
-    const mono = this.#clock.mono();
+    const mono = this.#access.clock.mono();
     for (const [keyId, rate] of this.#book) {
       if (rate.isAtRest(mono)) this.#book.delete(keyId);
     }

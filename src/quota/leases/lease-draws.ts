@@ -25,7 +25,8 @@ export class LeaseDraws {
   readonly #time: StoreTime;
   readonly #steps: LeaseSteps;
   readonly #room: WaitingRoom<Waiter>;
-  #running = 0;
+  /** How many leases are being drawn for. */
+  running = 0;
 
   constructor(access: LedgerAccess, time: StoreTime, steps: LeaseSteps) {
     this.#access = access;
@@ -37,11 +38,6 @@ export class LeaseDraws {
       extraTurns: turnsFor.caller,
       onLate: (waiter) => this.#failWaiter(waiter, unavailable('No units came in time')),
     });
-  }
-
-  /** How many leases are being drawn for. */
-  get running(): number {
-    return this.#running;
   }
 
   /** Spends units that are held. */
@@ -88,7 +84,7 @@ export class LeaseDraws {
 
   #startDrawing(lease: Lease): void {
     lease.drawing = true;
-    this.#running += 1;
+    this.running += 1;
     void this.#drawForLine(lease);
   }
 
@@ -109,7 +105,7 @@ export class LeaseDraws {
       lease.drawing = false;
       if (lease.gone) this.#steps.retire(lease);
       else this.#steps.closeIfOneOfMany(lease, this.#time.tick());
-      this.#running -= 1;
+      this.running -= 1;
     }
   }
 
@@ -139,7 +135,9 @@ export class LeaseDraws {
     }
     if (answer.kind === 'drawn') {
       lease.fill(answer.units, answer.used, order.held);
-      this.#handOut(lease, mono);
+      this.serve(lease, mono);
+      const surplus = lease.takeSurplus();
+      if (surplus > 0) this.#steps.sendBack(lease, lease.counters, surplus);
     } else {
       this.#exhausted(lease, order, answer);
     }
@@ -180,12 +178,6 @@ export class LeaseDraws {
   #sizeAhead(lease: Lease, costOfLine: number, mono: number): number {
     if (lease.gone || lease.plan.consistency === 'strict' || lease.used === undefined) return 0;
     return lease.sizeAhead(mono, costOfLine);
-  }
-
-  #handOut(lease: Lease, mono: number): void {
-    this.serve(lease, mono);
-    const surplus = lease.takeSurplus();
-    if (surplus > 0) this.#steps.sendBack(lease, lease.counters, surplus);
   }
 
   #exhausted(lease: Lease, order: DrawOrder, answer: Extract<DrawAnswer, { kind: 'exhausted' }>): void {

@@ -36,15 +36,14 @@ export class Leases {
 
   constructor({ stepsMax = 10_000, owingKeysMax = 10_000, ...options }: LeasesOptions) {
     const { clock } = options;
-    const time = new StoreTime(clock);
+    const book = this.#book;
     const onStep = (): void => this.#sweep.arm();
-    const steps = new LeaseSteps({ ...options, book: this.#book, stepsMax, owingKeysMax, onStep });
-    this.time = time;
     this.#ledger = options.ledger;
     this.#clock = clock;
-    this.#steps = steps;
-    this.#draws = new LeaseDraws(options, time, steps);
-    this.#sweep = new LeaseSweep({ clock, time, steps, book: this.#book });
+    this.time = new StoreTime(clock);
+    this.#steps = new LeaseSteps({ ...options, book, stepsMax, owingKeysMax, onStep });
+    this.#draws = new LeaseDraws(options, this.time, this.#steps);
+    this.#sweep = new LeaseSweep({ clock, book, time: this.time, steps: this.#steps });
   }
 
   get counts(): LeaseCounts {
