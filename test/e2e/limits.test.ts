@@ -363,8 +363,6 @@ test('the own quotas of a key take the place of those of its plan, for callers a
   const statuses = [];
   for (const key of ['eve', 'eve-next', 'eve']) statuses.push((await call(gateway, { key })).status);
   assert.deepEqual(statuses, [200, 200, 429], 'both secrets draw on one quota');
-  const own = await call(gateway, { key: 'eve', path: usagePath, method: 'GET' });
-  const { quotas: told } = JSON.parse(own.text) as { quotas: { name: string; limit: number }[] };
   const shown = await commandHere(['usage', 'show', 'eve', '--json', '--config', gateway.configFile]);
   assert.match(shown.stdout, /^\{.*\}\n$/);
   const { quotas: seen } = JSON.parse(shown.stdout) as {
@@ -377,10 +375,7 @@ test('the own quotas of a key take the place of those of its plan, for callers a
       ['trial', 2, 2],
     ],
   );
-  assert.deepEqual(
-    told.map(({ name, limit }) => [name, limit]),
-    seen.map(({ name, limit }) => [name, limit]),
-  );
+  assert.equal(await usedBy(gateway, 'eve'), 2);
 });
 
 test('who tries keys is slowed down, and a valid key from the same address is not', async () => {

@@ -49,13 +49,3 @@ test('nothing of a line leads to who has left, nor from them to those who came n
   }
   assert.ok(third?.isTaken);
 });
-
-test('those who are looked at may leave meanwhile', () => {
-  const line = new Line<Guest>();
-  const spots = new Map([ada, bob, cleo].map((guest) => [guest, line.join(guest)]));
-  for (const guest of line.guests()) {
-    spots.get(guest)?.leave();
-    spots.get(bob)?.leave();
-  }
-  assert.deepEqual(line.guests(), []);
-});

@@ -3,40 +3,45 @@ import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import type { Route } from '../../../src/config/config.ts';
+import type { PlanRule } from '../../../src/config/plan-rule.ts';
 import { Quotas } from '../../../src/quota/quotas.ts';
 import { admit } from '../../../src/stages/admit.ts';
 import type { Caller } from '../../../src/stages/authenticate.ts';
 import { aPlan, aQuota, createQuotaScene } from '../../helpers/lease-scene.ts';
 
-test('a client that left while a limit was asked counts once, and spends no place', async () => {
-  const { options, clock, weather } = createQuotaScene();
-  weather.takesMs = 100;
-  const plan = aPlan({
-    rate: { limit: 10, perMs: 1000, burst: 10 },
-    concurrency: { limit: 1, shared: false },
-  });
-  const quotas = new Quotas(options);
+/** Callers of one plan, with the store and the clock that they have, and what is counted of them. */
+function openGate(plan: PlanRule) {
+  const scene = createQuotaScene();
   const outcomes: string[] = [];
   const by = {
     plans: new Map([['free', plan]]),
-    quotas,
+    quotas: new Quotas(scene.options),
     count: (_plan: string, outcome: string) => void outcomes.push(outcome),
-    warn: () => assert.fail(),
+    warn: () => undefined,
   };
-  const ask = () => {
-    const res = Object.assign(new EventEmitter(), { destroyed: false });
-    const caller = { keyId: 'ada', plan: 'free', quotas: [] } as unknown as Caller;
-    const route = { cost: 1 } as Route;
-    return { res, grant: admit(res as unknown as ServerResponse, { caller, route }, by) };
+  const caller = { keyId: 'ada', plan: 'free', quotas: [] } as unknown as Caller;
+  const ask = (cost: number, hasLeft = false) => {
+    const res = Object.assign(new EventEmitter(), { destroyed: hasLeft });
+    const order = { caller, route: { cost } as Route };
+    const grant = Promise.resolve(admit(res as unknown as ServerResponse, order, by));
+    const leave = (): void => {
+      res.destroyed = true;
+      res.emit('close');
+    };
+    return { res, grant, leave };
   };
-  const left = ask();
-  left.res.destroyed = true;
-  left.res.emit('close');
-  await Promise.all([
-    assert.rejects(left.grant as Promise<unknown>, { code: 'client_gone' }),
-    clock.pass(200),
-  ]);
-  const next = ask();
+  return { ...scene, outcomes, ask };
+}
+
+test('a client that left while a limit was asked counts once, and spends no place', async () => {
+  const { clock, weather, outcomes, ask } = openGate(
+    aPlan({ rate: { limit: 10, perMs: 1000, burst: 10 }, concurrency: { limit: 1, shared: false } }),
+  );
+  weather.takesMs = 100;
+  const left = ask(1);
+  left.leave();
+  await Promise.all([assert.rejects(left.grant, { code: 'client_gone' }), clock.pass(200)]);
+  const next = ask(1);
   await clock.pass(200);
   await next.grant;
   assert.deepEqual(outcomes, ['client_gone', 'granted']);
@@ -54,28 +59,13 @@ const ways: readonly { title: string; weather: object; outcome: string; leaves?:
 
 for (const { title, weather, outcome, leaves } of ways) {
   test(`nobody listens for the leaving of a client any more that ${title}`, async () => {
-    const scene = createQuotaScene();
-    Object.assign(scene.weather, weather);
-    const outcomes: string[] = [];
-    const by = {
-      plans: new Map([['free', aPlan({ quotas: [aQuota(outcome === 'quota_exhausted' ? 1 : 9)] })]]),
-      quotas: new Quotas(scene.options),
-      count: (_plan: string, what: string) => void outcomes.push(what),
-      warn: () => undefined,
-    };
-    const res = Object.assign(new EventEmitter(), { destroyed: leaves === 'before' });
-    const caller = { keyId: 'ada', plan: 'free', quotas: [] } as unknown as Caller;
-    const admitted = admit(
-      res as unknown as ServerResponse,
-      { caller, route: { cost: 2 } as Route },
-      by,
-    ) as Promise<unknown>;
+    const limit = outcome === 'quota_exhausted' ? 1 : 9;
+    const { clock, weather: present, outcomes, ask } = openGate(aPlan({ quotas: [aQuota(limit)] }));
+    Object.assign(present, weather);
+    const { res, grant, leave } = ask(2, leaves === 'before');
     assert.equal(res.listenerCount('close'), leaves === 'before' ? 0 : 1);
-    if (leaves === 'meanwhile') {
-      res.destroyed = true;
-      res.emit('close');
-    }
-    await Promise.all([admitted.catch(() => undefined), scene.clock.pass(1000)]);
+    if (leaves === 'meanwhile') leave();
+    await Promise.all([grant.catch(() => undefined), clock.pass(1000)]);
     assert.equal(res.listenerCount('close'), 0);
     assert.deepEqual(outcomes, [outcome]);
   });

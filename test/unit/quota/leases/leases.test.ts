@@ -9,14 +9,6 @@ import { may, openLeases, openWarm, plan, readMonth, take, warmUp } from '../../
 import { aPlan, aQuota, createQuotaScene } from '../../../helpers/lease-scene.ts';
 import { settle as runReady } from '../../../helpers/turnable-clock.ts';
 
-test('a key with a steady pace is served from memory, with few draws', async () => {
-  const { scene, leases } = await openWarm();
-  const before = scene.ledger.draws.length;
-  const answer = leases.reserve({ keyId: 'ada', plan, cost: 1 });
-  assert.ok(!(answer instanceof Promise), 'held units need no promise');
-  assert.ok(before < 12, `${before} draws for 100 requests`);
-});
-
 test('a crash strands at most the one lease, which is a second of the pace', async () => {
   const scene = createQuotaScene();
   const spent = await warmUp(scene, new Leases(scene.options));

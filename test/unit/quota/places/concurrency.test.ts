@@ -50,17 +50,6 @@ test('a key has as many requests in flight in a process as its limit, and leavin
   assert.equal((await enter(places, own)).kind, 'full');
 });
 
-test('a shared limit holds over all processes', async () => {
-  const { one, two, clock } = openTwo();
-  const first = await enterSurely(one);
-  await enterSurely(two);
-  assert.equal((await enter(one)).kind, 'full');
-  assert.equal((await enter(two)).kind, 'full');
-  first.leave();
-  await clock.pass(51);
-  await enterSurely(two);
-});
-
 test('a long request keeps its place, and the place of a crashed process is free after 30 s', async () => {
   const { options, clock, ledger } = createQuotaScene();
   let alive = true;
