@@ -96,6 +96,7 @@ test('a full outbox drops no units for what moves none, and that before any unit
   assert.ok(!outbox.post(step('tell more', 'first')));
   assert.ok(outbox.post(step('give back the rest')));
   assert.ok(!outbox.post(step('tell it all', 'first')));
+  assert.equal(outbox.sizeWithUnits, 3);
   scene.isDown = false;
   await outbox.flush();
   assert.deepEqual(scene.taken, ['give back', 'give back more', 'give back the rest']);
