@@ -4,8 +4,8 @@ import { noRoute } from '../config/route-names.ts';
 import type { RefusalCode } from '../refusals.ts';
 import type { Visit } from '../visit.ts';
 import { node, version } from './build.ts';
-import { latencyHistogram, showCounter, showGauge } from './instruments.ts';
-import { CounterTally } from './tallies.ts';
+import { showCounter, showGauge } from './instruments.ts';
+import { CounterTally, HistogramTally } from './tallies.ts';
 
 /** Where the numbers are read. */
 export type MetricsSource = Pick<
@@ -117,12 +117,12 @@ function requestMetrics(registry: Registry) {
     help: 'Requests by route, status class and refusal code ("none" when answered).',
     labelNames: ['route', 'status', 'refusal'],
   });
-  const duration = latencyHistogram(registry, {
+  const duration = new HistogramTally(registry, {
     name: 'gatehouse_request_duration_seconds',
     help: 'From the head of a request to the end of its answer.',
     label: 'route',
   });
-  const upstreamDuration = latencyHistogram(registry, {
+  const upstreamDuration = new HistogramTally(registry, {
     name: 'gatehouse_upstream_duration_seconds',
     help: 'From the request sent to the upstream to the head of its answer.',
     label: 'upstream',
@@ -159,7 +159,7 @@ function storeMetrics(registry: Registry) {
     help: 'Store calls that failed or came too late.',
     labelNames: ['operation'],
   });
-  const duration = latencyHistogram(registry, {
+  const duration = new HistogramTally(registry, {
     name: 'gatehouse_store_duration_seconds',
     help: 'Store calls, failed ones included.',
     label: 'operation',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Histogram, Registry } from 'prom-client';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { CounterTally, HistogramTally } from '../../../src/telemetry/tallies.ts';
+import { buckets, CounterTally, HistogramTally } from '../../../src/telemetry/tallies.ts';
 import { Visit } from '../../../src/visit.ts';
 import { aQuota } from '../../helpers/lease-scene.ts';
 
@@ -23,13 +23,12 @@ test('a series is there once it is expected or counted in, and counts on', async
 
 test('what is measured reads as a histogram of prom-client would have it, as text and as JSON', async () => {
   const about = { name: 'seconds', help: 'How long it took.', label: 'what' };
-  const buckets = [0.5, 1, 2.5];
   const [expected, actual] = [new Registry(), new Registry()];
   const histogram = new Histogram({ ...about, labelNames: [about.label], buckets, registers: [expected] });
-  const tally = new HistogramTally(actual, { ...about, buckets });
+  const tally = new HistogramTally(actual, about);
   assert.equal(await actual.metrics(), await expected.metrics());
   for (const what of ['a', 'b "quoted"\n', 'a']) {
-    for (const value of [0, 0.5, 0.500_001, 1, 2, 2.5, 2.6, 1e9, -1]) {
+    for (const value of [0, 0.001, 0.001_001, 1, 2, 2.5, 600, 601, 1e9, -1]) {
       histogram.observe({ what }, value);
       tally.measure(what, value);
     }
