@@ -18,16 +18,10 @@ import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import type { RecordedRequest } from '../helpers/recording-upstream.ts';
 import type { Gateway } from '../helpers/start-gateway.ts';
 
-/** Every case has a key of its own, so one gateway serves them all. */
 const plans = ['answered', 'forwarded', 'success'] as const;
-type Charge = (typeof plans)[number];
 
-interface Case {
-  readonly name: string;
-  readonly does: (key: string) => Promise<unknown>;
-  readonly costs: number;
-  readonly charge?: Charge;
-}
+/** What a caller does, and what it costs. */
+type Case = readonly [name: string, does: (key: string) => Promise<unknown>, costs: number];
 
 const limit = 100;
 let scene: QuotaScene;
@@ -38,79 +32,56 @@ const undone: (() => void | Promise<void>)[] = [];
 
 const work = (key: string, headers: Record<string, string> = {}, path = workPath) =>
   call(gateway, { key, headers, path });
-const status = (code: number) => (key: string) => work(key, { 'x-do': `status ${code}` });
+const sends = (options: Parameters<typeof call>[1]) => (key: string) => call(gateway, { key, ...options });
+/** The upstream does as it is told. */
+const upstreamDoes = (what: string, path?: string) => (key: string) => work(key, { 'x-do': what }, path);
+const asksFor = (path: string) => (key: string) => work(key, {}, path);
+const large = 'x'.repeat(2048);
 
-const cases: readonly Case[] = [
-  { name: 'an answer', does: status(200), costs: 1 },
-  { name: 'an answer that says not found', does: status(404), costs: 1 },
-  { name: 'an answer that says internal error', does: status(500), costs: 0 },
-  { name: 'an answer that says unavailable', does: status(503), costs: 0 },
-  {
-    name: 'an upstream that takes too long',
-    does: (key) => work(key, { 'x-do': 'hang' }, '/v1/hang'),
-    costs: 0,
-  },
-  { name: 'an upstream that hangs up', does: (key) => work(key, { 'x-do': 'reset' }), costs: 0 },
-  { name: 'an answer that breaks off', does: (key) => lost(work(key, { 'x-do': 'break' })), costs: 0 },
-  { name: 'an upstream that is not there', does: (key) => work(key, {}, '/v1/dead'), costs: 0 },
-  { name: 'a body that is not valid', does: (key) => work(key, {}, '/v1/json'), costs: 0 },
-  {
-    name: 'a body of the wrong type',
-    does: (key) => work(key, { 'content-type': 'text/plain' }, '/v1/json'),
-    costs: 0,
-  },
-  {
-    name: 'a body that is too large',
-    does: (key) => call(gateway, { key, body: 'x'.repeat(2048) }),
-    costs: 0,
-  },
-  { name: 'an unknown route', does: (key) => work(key, {}, '/v1/nowhere'), costs: 0 },
-  { name: 'a method that is not allowed', does: (key) => call(gateway, { key, method: 'PUT' }), costs: 0 },
-  { name: 'a client that leaves amid its body', does: leavesAmidBody, costs: 0 },
-  { name: 'a client that leaves before the answer', does: leavesBeforeAnswer, costs: 0 },
-  { name: 'a client that leaves amid the answer', does: leavesAmidAnswer, costs: 1 },
-  { name: 'an answer that is lost behind one that breaks off', does: isLostBehindAnother, costs: 0 },
-  { name: 'answers behind one that does not come', does: leavesBehindAnother, costs: 0 },
-  { name: 'one answer behind which another ends the connection', does: endsBehindAnother, costs: 10 },
-  {
-    name: 'charge forwarded: an upstream that is not there',
-    does: (key) => work(key, {}, '/v1/dead'),
-    costs: 0,
-    charge: 'forwarded',
-  },
-  {
-    name: 'charge forwarded: a client that leaves before the answer',
-    does: leavesBeforeAnswer,
-    costs: 1,
-    charge: 'forwarded',
-  },
-  {
-    name: 'charge forwarded: a client that leaves before any of its large body',
-    does: leavesBeforeBody,
-    costs: 0,
-    charge: 'forwarded',
-  },
-  { name: 'charge success: a redirection', does: status(302), costs: 1, charge: 'success' },
-  { name: 'charge success: not found', does: status(404), costs: 0, charge: 'success' },
-  { name: 'a route that costs five', does: (key) => work(key, {}, '/v1/five'), costs: 5 },
-  {
-    name: 'five refused bodies of a route that costs five',
-    does: (key) => call(gateway, { key, path: '/v1/five', body: 'x'.repeat(2048) }),
-    costs: 0,
-  },
-  { name: 'a route that is free', does: (key) => work(key, {}, '/v1/free'), costs: 0 },
-  { name: 'a cost that the upstream raises', does: costs('7'), costs: 7 },
-  { name: 'a cost that the upstream waives', does: costs('0'), costs: 0 },
-  { name: 'a cost above all that is left', does: costs('250'), costs: 250 },
-  { name: 'a cost that is no number', does: costs('many'), costs: 2 },
-  { name: 'a cost of more digits than a number has', does: costs('9'.repeat(40)), costs: 1_000_000 },
-  { name: 'a cost below nothing', does: costs('-5'), costs: 2 },
-  {
-    name: 'a cost that comes with a failure',
-    does: (key) => work(key, { 'x-do': 'status 500 7' }, '/v1/priced'),
-    costs: 0,
-  },
-];
+const casesOf: Readonly<Record<(typeof plans)[number], readonly Case[]>> = {
+  answered: [
+    ['an answer', upstreamDoes('status 200'), 1],
+    ['an answer that says not found', upstreamDoes('status 404'), 1],
+    ['an answer that says internal error', upstreamDoes('status 500'), 0],
+    ['an answer that says unavailable', upstreamDoes('status 503'), 0],
+    ['an upstream that takes too long', upstreamDoes('hang', '/v1/hang'), 0],
+    ['an upstream that hangs up', upstreamDoes('reset'), 0],
+    ['an answer that breaks off', (key) => lost(upstreamDoes('break')(key)), 0],
+    ['an upstream that is not there', asksFor('/v1/dead'), 0],
+    ['a body that is not valid', asksFor('/v1/json'), 0],
+    ['a body of the wrong type', (key) => work(key, { 'content-type': 'text/plain' }, '/v1/json'), 0],
+    ['a body that is too large', sends({ body: large }), 0],
+    ['an unknown route', asksFor('/v1/nowhere'), 0],
+    ['a method that is not allowed', sends({ method: 'PUT' }), 0],
+    ['a client that leaves amid its body', leavesAmidBody, 0],
+    ['a client that leaves before the answer', leavesBeforeAnswer, 0],
+    ['a client that leaves amid the answer', leavesAmidAnswer, 1],
+    ['an answer that is lost behind one that breaks off', isLostBehindAnother, 0],
+    ['answers behind one that does not come', leavesBehindAnother, 0],
+    ['one answer behind which another ends the connection', endsBehindAnother, 10],
+    ['a route that costs five', asksFor('/v1/five'), 5],
+    ['five refused bodies of a route that costs five', sends({ path: '/v1/five', body: large }), 0],
+    ['a route that is free', asksFor('/v1/free'), 0],
+    ['a cost that the upstream raises', upstreamDoes('status 200 7', '/v1/priced'), 7],
+    ['a cost that the upstream waives', upstreamDoes('status 200 0', '/v1/priced'), 0],
+    ['a cost above all that is left', upstreamDoes('status 200 250', '/v1/priced'), 250],
+    ['a cost that is no number', upstreamDoes('status 200 many', '/v1/priced'), 2],
+    ['a cost of too many digits', upstreamDoes(`status 200 ${'9'.repeat(40)}`, '/v1/priced'), 1_000_000],
+    ['a cost below nothing', upstreamDoes('status 200 -5', '/v1/priced'), 2],
+    ['a cost that comes with a failure', upstreamDoes('status 500 7', '/v1/priced'), 0],
+  ],
+  forwarded: [
+    ['an upstream that is not there', asksFor('/v1/dead'), 0],
+    ['a client that leaves before the answer', leavesBeforeAnswer, 1],
+    ['a client that leaves before any of its large body', leavesBeforeBody, 0],
+  ],
+  success: [
+    ['a redirection', upstreamDoes('status 302'), 1],
+    ['an answer that says not found', upstreamDoes('status 404'), 0],
+  ],
+};
+/** Every case has a key of its own, so one gateway serves them all. */
+const cases = plans.flatMap((charge) => casesOf[charge].map((one) => [charge, ...one] as const));
 
 const planOf = (most: number) => ({ plan: { quotas: [{ name: 'life', limit: most, per: 'lifetime' }] } });
 const keyOf = (index: number): string => `k${index}`;
@@ -118,7 +89,7 @@ const keyOf = (index: number): string => `k${index}`;
 before(async () => {
   const deadPort = await freePort();
   const keys = [
-    ...cases.flatMap(({ charge = 'answered' }, index) => keysOf(charge, keyOf(index))),
+    ...cases.flatMap(([charge], index) => keysOf(charge, keyOf(index))),
     ...keysOf('poor', 'poor'),
     ...keysOf('rich', 'rich'),
     ...keysOf('wide', 'ada'),
@@ -155,11 +126,11 @@ after(async () => {
   for (const undo of undone.toReversed()) await undo();
 });
 
-for (const [index, { name, does, costs: units }] of cases.entries()) {
-  test(`${name} costs ${units}`, async () => {
+for (const [index, [charge, name, does, costs]] of cases.entries()) {
+  test(`charge ${charge}: ${name} costs ${costs}`, async () => {
     const key = keyOf(index);
     await does(key);
-    await usedSettlesAt(gateway, units, key);
+    await usedSettlesAt(gateway, costs, key);
   });
 }
 
@@ -170,7 +141,7 @@ test('the cost header never reaches the caller', async () => {
 });
 
 test('a key that owes more than its limit is refused until the period ends', async () => {
-  const key = keyOf(cases.findIndex(({ costs: units }) => units === 250));
+  const key = keyOf(cases.findIndex(([, , , costs]) => costs === 250));
   const answer = await work(key);
   assert.equal(answer.refusal, 'quota_exhausted');
 });
@@ -242,10 +213,6 @@ function answerAsTold({ headers }: RecordedRequest, res: ServerResponse): void {
 }
 
 const hanging = { headers: { 'x-do': 'hang' } };
-
-function costs(units: string): (key: string) => Promise<unknown> {
-  return (key) => work(key, { 'x-do': `status 200 ${units}` }, '/v1/priced');
-}
 
 /** Waits for an answer that never comes whole. */
 async function lost(answer: Promise<unknown>): Promise<void> {
