@@ -27,56 +27,44 @@ import { tempFolder } from '../helpers/temp-folder.ts';
 const day = 86_400;
 const basePath = '/api';
 
-/** Every test has keys of its own, so two gateways on each store serve all of them. */
+const plans = {
+  told: {
+    quotas: [
+      { name: 'daily', limit: 3, per: 'day', warnAt: '60%' },
+      { name: 'life', limit: 999_999_999_999_999, per: 'lifetime' },
+    ],
+    rate: { limit: 50, per: 'minute', burst: 60 },
+    concurrency: 8,
+  },
+  slow: { rate: { limit: 1, per: 'second' } },
+  short: { quotas: [{ name: 'second', limit: 1, per: 'second' }] },
+  warned: { quotas: [{ name: 'life', limit: 10, per: 'lifetime', warnAt: '80%' }] },
+  long: { quotas: [{ name: 'life', limit: 10, per: 'lifetime', warnAt: '50%' }] },
+  'used-up': { quotas: [{ name: 'life', limit: 1, per: 'lifetime', warnAt: '80%' }] },
+  paced: { rate: { limit: 100, per: 'hour', burst: 20 } },
+  narrow: { concurrency: { limit: 3, shared: true } },
+  own: { concurrency: 3 },
+  lone: { concurrency: { limit: 1, shared: true } },
+  left: { quotas: [{ name: 'life', limit: 5, per: 'lifetime' }], concurrency: 2 },
+  read: {
+    quotas: [
+      { name: 'daily', limit: 4, per: 'day' },
+      { name: 'life', limit: 9, per: 'lifetime' },
+    ],
+  },
+  full: {
+    quotas: [{ name: 'daily', limit: 2, per: 'day', timezone: 'Asia/Tokyo' }],
+    rate: { limit: 2, per: 'hour' },
+    concurrency: 4,
+  },
+  replaced: { quotas: [{ name: 'life', limit: 9, per: 'lifetime' }] },
+};
+
+/** Nearly every test has a key of its own, called like its plan, so two gateways on each store serve all of them. */
 const shared = {
   basePath,
-  keys: [
-    ...keysOf('told', 'told'),
-    ...keysOf('slow', 'slow'),
-    ...keysOf('short', 'short'),
-    ...keysOf('warned', 'warned'),
-    ...keysOf('long', 'long'),
-    ...keysOf('single', 'used-up'),
-    ...keysOf('paced', 'paced'),
-    ...keysOf('narrow', 'narrow'),
-    ...keysOf('own', 'own'),
-    ...keysOf('lone', 'lone'),
-    ...keysOf('left', 'left'),
-    ...keysOf('read', 'ada', 'bob'),
-    ...keysOf('full', 'full'),
-  ],
-  plans: {
-    told: {
-      quotas: [
-        { name: 'daily', limit: 3, per: 'day', warnAt: '60%' },
-        { name: 'life', limit: 999_999_999_999_999, per: 'lifetime' },
-      ],
-      rate: { limit: 50, per: 'minute', burst: 60 },
-      concurrency: 8,
-    },
-    slow: { rate: { limit: 1, per: 'second' } },
-    short: { quotas: [{ name: 'second', limit: 1, per: 'second' }] },
-    warned: { quotas: [{ name: 'life', limit: 10, per: 'lifetime', warnAt: '80%' }] },
-    long: { quotas: [{ name: 'life', limit: 10, per: 'lifetime', warnAt: '50%' }] },
-    single: { quotas: [{ name: 'life', limit: 1, per: 'lifetime', warnAt: '80%' }] },
-    paced: { rate: { limit: 100, per: 'hour', burst: 20 } },
-    narrow: { concurrency: { limit: 3, shared: true } },
-    own: { concurrency: 3 },
-    lone: { concurrency: { limit: 1, shared: true } },
-    left: { quotas: [{ name: 'life', limit: 5, per: 'lifetime' }], concurrency: 2 },
-    read: {
-      quotas: [
-        { name: 'daily', limit: 4, per: 'day' },
-        { name: 'life', limit: 9, per: 'lifetime' },
-      ],
-    },
-    full: {
-      quotas: [{ name: 'daily', limit: 2, per: 'day', timezone: 'Asia/Tokyo' }],
-      rate: { limit: 2, per: 'hour' },
-      concurrency: 4,
-    },
-    replaced: { quotas: [{ name: 'life', limit: 9, per: 'lifetime' }] },
-  },
+  keys: [...Object.keys(plans).flatMap((name) => keysOf(name, name)), ...keysOf('read', 'ada', 'bob')],
+  plans,
   auth: { guessing: { failures: 5, per: '1h' } },
   // Callers leave while they wait for a store that is silent.
   storeDeadline: '10s',
