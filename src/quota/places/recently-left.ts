@@ -8,6 +8,7 @@ const recentMs = 3000;
 /** How many places are remembered. */
 const recentMax = 10_000;
 
+/** A place that a request of this process has left. */
 export interface LeftPlace {
   readonly keyId: string;
   readonly placeId: string;

@@ -30,6 +30,7 @@ const longOutageMs = expiresInMs - 2 * beatMs;
 /** By then nearly every process is connected again, which takes at most 1.75 s, and has told the store of its places. */
 const settleMs = 2000;
 
+/** How places are asked for in the ledger. */
 export type PlacesAccess = Omit<LedgerAccess, 'holder' | 'deadlineMs'>;
 
 /**
