@@ -1,27 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PeriodRule, PlanRule } from '../../../src/config/plan-rule.ts';
+import type { PlanRule } from '../../../src/config/plan-rule.ts';
 import { planOf } from '../../../src/quota/plan-of.ts';
 import type { OwnQuota } from '../../../src/stores/key-store.ts';
+import { aPeriod } from '../../helpers/a-period.ts';
+import { aPlan } from '../../helpers/lease-scene.ts';
 
-const monthly: PeriodRule = {
-  per: 'month',
-  timezone: 'Europe/Berlin',
-  anchorMonth: 1,
-  anchorDay: 15,
-  anchorMinute: 360,
-};
-const free: PlanRule = {
+const monthly = aPeriod('month', 'Europe/Berlin', { anchorDay: 15, anchorMinute: 360 });
+const free = aPlan({
   quotas: [
     { name: 'monthly', limit: 1000, period: monthly, warnAt: 80 },
     { name: 'daily', limit: 100, period: { ...monthly, per: 'day' }, warnAt: undefined },
   ],
-  rate: undefined,
-  concurrency: undefined,
-  charge: 'answered',
-  consistency: 'leased',
-  onStoreFailure: 'refuse',
-};
+});
 const plans = new Map([['free', free]]);
 const own = (over: Partial<OwnQuota> = {}): OwnQuota => ({
   name: 'monthly',

@@ -6,6 +6,10 @@ import { may, openLeases, openWarm, plan, readMonth, take, warmUp } from '../../
 import { aPlan, aQuota, createQuotaScene } from '../../../helpers/lease-scene.ts';
 import { settle as runReady } from '../../../helpers/turnable-clock.ts';
 
+const noon = Date.UTC(2026, 4, 5, 12);
+/** A plan that lets requests through in an outage. */
+const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
+
 test('a drain waits three seconds for a store that is silent, however long one call may wait for it', async () => {
   const { scene, leases } = await openWarm({ deadlineMs: 8000 });
   scene.weather.takesMs = 8000;
@@ -48,7 +52,6 @@ test('a drain that gives up counts each key whose units found no room to go back
 
 test('a drain waits a little for a store that is away, so that what is owed is charged', async () => {
   const { scene, leases } = openLeases();
-  const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
   scene.weather.refuses = true;
   leases.settle(await take(leases, allowed), 1);
   const usedThen = leases.drain().then(() => scene.ledger.used('ada', 'month', may));
@@ -249,7 +252,6 @@ for (const sweeps of [1, 2]) {
 
 test('allow lets requests through during an outage and charges them, once, when it is over', async () => {
   const { scene, leases } = openLeases();
-  const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
   scene.weather.refuses = true;
   const reservations = await Promise.all([
     take(leases, allowed),
@@ -272,7 +274,6 @@ test('allow lets requests through during an outage and charges them, once, when 
 
 test('allow refuses while too many keys owe', async () => {
   const { scene, leases } = openLeases({ owingKeysMax: 2 });
-  const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
   scene.weather.refuses = true;
   const ask = async (keyId: string) => await leases.reserve({ keyId, plan: allowed, cost: 1 });
   await ask('a');
@@ -363,7 +364,6 @@ for (const [name, spends] of [
 
 test('what many keys owe is charged, though few charges may wait at a time', async () => {
   const { scene, leases } = openLeases({ stepsMax: 1 });
-  const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
   const keys = ['ada', 'bob', 'cyd'];
   scene.weather.refuses = true;
   for (const keyId of keys) {
@@ -383,7 +383,6 @@ test('what many keys owe is charged, though few charges may wait at a time', asy
 
 test('what was owed is charged once, although other requests of the outage are still open', async () => {
   const { scene, leases } = openLeases();
-  const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
   scene.weather.refuses = true;
   const [first, second] = [await take(leases, allowed), await take(leases, allowed)];
   leases.settle(first, 1);
@@ -397,13 +396,12 @@ test('what was owed is charged once, although other requests of the outage are s
 });
 
 test('of an outage that lasts into another period, each is charged what was spent in it', async () => {
-  const noon = Date.UTC(2026, 4, 5, 12);
   const { scene, leases } = openLeases({ start: noon + 59_900 });
-  const allowed = aPlan({ quotas: [aQuota(10, 'minute')], onStoreFailure: 'allow' });
+  const minutely = aPlan({ quotas: [aQuota(10, 'minute')], onStoreFailure: 'allow' });
   scene.weather.refuses = true;
-  const [before, late] = [await take(leases, allowed), await take(leases, allowed)];
+  const [before, late] = [await take(leases, minutely), await take(leases, minutely)];
   await scene.clock.pass(200);
-  const after = await take(leases, allowed);
+  const after = await take(leases, minutely);
   leases.settle(before, 1);
   leases.settle(after, 3);
   leases.settle(late, 1);
@@ -414,13 +412,12 @@ test('of an outage that lasts into another period, each is charged what was spen
 });
 
 test('of a long outage the last two periods are charged: what is owed stays bounded', async () => {
-  const noon = Date.UTC(2026, 4, 5, 12);
   const { scene, leases } = openLeases({ start: noon });
-  const allowed = aPlan({ quotas: [aQuota(10, 'minute')], onStoreFailure: 'allow' });
+  const minutely = aPlan({ quotas: [aQuota(10, 'minute')], onStoreFailure: 'allow' });
   scene.weather.refuses = true;
-  const late = await take(leases, allowed);
+  const late = await take(leases, minutely);
   for (const units of [1, 2, 3]) {
-    leases.settle(await take(leases, allowed), units);
+    leases.settle(await take(leases, minutely), units);
     if (units < 3) await scene.clock.pass(60_000);
   }
   leases.settle(late, 4);
@@ -453,7 +450,6 @@ test('a fault of the program lets nobody through, whatever the plan says of outa
   const scene = createQuotaScene();
   const ledger = { ...scene.ledger, draw: () => Promise.reject(new TypeError('a bug')) };
   const leases = new Leases({ ...scene.options, ledger });
-  const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
   await assert.rejects(async () => await take(leases, allowed), TypeError);
   assert.equal(scene.problems.length, 1);
   assert.equal(leases.counts.owingKeys, 0);
@@ -467,7 +463,6 @@ test('a counter that cannot be read keeps nothing of other keys from the store',
   const bob = await leases.reserve({ keyId: 'bob', plan, cost: 3 });
   assert.ok(bob.kind === 'reservation');
   await assert.rejects(async () => await take(leases), Unreadable);
-  const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
   await assert.rejects(async () => await take(leases, allowed), Unreadable);
   assert.equal(leases.counts.owingKeys, 0, 'nothing is lent that could never be charged');
   leases.settle(bob, 5);

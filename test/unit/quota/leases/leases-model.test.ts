@@ -6,7 +6,7 @@ import { Leases } from '../../../../src/quota/leases/leases.ts';
 import { StoreUnavailable, type Ledger } from '../../../../src/stores/ledger.ts';
 import type { Clock } from '../../../../src/waiting/clock.ts';
 import { aClient } from '../../../helpers/a-client.ts';
-import { aPeriod } from '../../../helpers/a-period.ts';
+import { aPlan, aQuota } from '../../../helpers/lease-scene.ts';
 import { createMemoryLedger, type MemoryLedger } from '../../../helpers/memory-ledger.ts';
 import { createRandom } from '../../../helpers/random.ts';
 import { settle as runReady } from '../../../helpers/turnable-clock.ts';
@@ -378,15 +378,5 @@ function overWire(
 }
 
 function createPlan(consistency: Consistency, perMinute: number, perMonth: number): PlanRule {
-  return {
-    quotas: [
-      { name: 'minute', limit: perMinute, period: aPeriod('minute'), warnAt: undefined },
-      { name: 'month', limit: perMonth, period: aPeriod('month'), warnAt: undefined },
-    ],
-    rate: undefined,
-    concurrency: undefined,
-    charge: 'answered',
-    consistency,
-    onStoreFailure: 'refuse',
-  };
+  return aPlan({ quotas: [aQuota(perMinute, 'minute'), aQuota(perMonth, 'month')], consistency });
 }

@@ -7,9 +7,13 @@ import { may, openLeases, openWarm, plan, readMonth, take, warmUp } from '../../
 import { aPlan, aQuota, createQuotaScene } from '../../../helpers/lease-scene.ts';
 import { settle as runReady } from '../../../helpers/turnable-clock.ts';
 
+const noon = Date.UTC(2026, 4, 5, 12);
+const minute = aPlan({ quotas: [aQuota(10_000, 'minute')] });
+const both = aPlan({ quotas: [...minute.quotas, ...plan.quotas] });
+const daily = aPlan({ quotas: [aQuota(10, 'day')] });
+
 test('when the minute rolls over, the share of the month is not lost and the old minute is not spent', async () => {
   const { scene, leases } = openLeases({ start: Date.UTC(2026, 4, 5, 12, 0, 58) });
-  const both = aPlan({ quotas: [aQuota(10_000, 'minute'), aQuota(100_000)] });
   const spent = await warmUp(scene, leases, both);
   await scene.clock.pass(1000);
   const reservation = await take(leases, both);
@@ -21,7 +25,6 @@ test('when the minute rolls over, the share of the month is not lost and the old
 
 test('that what was held of the month is spent is told, though the minute has ended and nothing is left to draw', async () => {
   const { scene, leases } = openLeases({ start: Date.UTC(2026, 4, 5, 12, 0, 59, 500) });
-  const both = aPlan({ quotas: [aQuota(10_000, 'minute'), aQuota(100_000)] });
   await Promise.all(Array.from({ length: 4 }, () => take(leases, both)));
   await take(leases, both, 2);
   assert.deepEqual(await readMonth(scene), { used: 6, leased: 2 });
@@ -35,9 +38,7 @@ test('that what was held of the month is spent is told, though the minute has en
 });
 
 test('a request that outlives its minute, and cost more than it said, leaves nothing told as held of that minute', async () => {
-  const noon = Date.UTC(2026, 4, 5, 12);
   const { scene, leases } = openLeases({ start: noon + 59_900 });
-  const both = aPlan({ quotas: [aQuota(10_000, 'minute'), aQuota(100_000)] });
   const slow = await take(leases, both, 3);
   await scene.clock.pass(200);
   const spent = await warmUp(scene, leases, both);
@@ -53,7 +54,6 @@ test('a request that outlives its minute, and cost more than it said, leaves not
 test('no unit outlives its period for the part of a millisecond that the store does not show', async () => {
   const end = Date.UTC(2026, 4, 5, 12, 1);
   const { scene, leases } = openLeases({ start: end - 1005 });
-  const minute = aPlan({ quotas: [aQuota(10_000, 'minute')] });
   await scene.clock.pass(0.9);
   await warmUp(scene, leases, minute);
   await scene.clock.pass(4.3);
@@ -64,7 +64,6 @@ test('no unit outlives its period for the part of a millisecond that the store d
 test('who comes in the last millisecond of a period waits for the next, however often a fast store could be asked till then', async () => {
   const end = Date.UTC(2026, 4, 5, 12, 1);
   const { scene, leases } = openLeases({ start: end - 1 });
-  const minute = aPlan({ quotas: [aQuota(10_000, 'minute')] });
   const reservation = take(leases, minute);
   await scene.clock.pass(10);
   assert.equal((await reservation).counters[0]?.periodStart, end);
@@ -154,7 +153,6 @@ test('clocks that drift apart slowly are no jump', async () => {
 
 test("usage is that of the store's period, also before anything was drawn here", async () => {
   const scene = createQuotaScene();
-  const daily = aPlan({ quotas: [aQuota(10, 'day')] });
   scene.jumpStore(48 * 3_600_000);
   await take(new Leases({ ...scene.options, holder: 'two' }), daily, 7);
   const [day] = await new Leases(scene.options).read('ada', daily);
@@ -163,7 +161,6 @@ test("usage is that of the store's period, also before anything was drawn here",
 
 test("usage after a sleep of the machine is that of the store's period, though nothing was drawn since", async () => {
   const { scene, leases } = openLeases({ start: Date.UTC(2026, 4, 5, 22, 30) });
-  const daily = aPlan({ quotas: [aQuota(10, 'day')] });
   await take(leases, daily, 7);
   scene.clock.jump(3 * 3_600_000);
   scene.jumpStore(3 * 3_600_000);
@@ -183,7 +180,6 @@ test('a time that the store told before the machine slept is not trusted for lon
     return answer;
   };
   const leases = new Leases({ ...scene.options, ledger: { ...scene.ledger, readTime } });
-  const daily = aPlan({ quotas: [aQuota(10, 'day')] });
   const early = leases.read('ada', daily);
   await scene.clock.pass(10);
   scene.clock.jump(3 * 3_600_000);
@@ -197,7 +193,6 @@ test('a time that the store told before the machine slept is not trusted for lon
 test('units that are held of the minute before make the usage of this one no less', async () => {
   const { scene, leases } = openLeases({ start: Date.UTC(2026, 4, 5, 12, 0, 58, 800) });
   const other = new Leases({ ...scene.options, holder: 'two' });
-  const minute = aPlan({ quotas: [aQuota(10_000, 'minute')] });
   await warmUp(scene, leases, minute);
   await scene.clock.pass(210);
   await take(other, minute, 500);
@@ -205,7 +200,6 @@ test('units that are held of the minute before make the usage of this one no les
 });
 
 test('a unit that comes back after its period is none of the next period', async () => {
-  const noon = Date.UTC(2026, 4, 5, 12);
   const { scene, leases } = openLeases({ start: noon + 59_900 });
   const three = aPlan({ quotas: [aQuota(3, 'minute')] });
   const slow = await take(leases, three);

@@ -9,6 +9,9 @@ import { may, openLeases, openWarm, plan, readMonth, take, warmUp } from '../../
 import { aPlan, aQuota, createQuotaScene } from '../../../helpers/lease-scene.ts';
 import { settle as runReady } from '../../../helpers/turnable-clock.ts';
 
+const single = aPlan({ quotas: [aQuota(1)] });
+const thousand = aPlan({ quotas: [aQuota(1000)] });
+
 test('a crash strands at most the one lease, which is a second of the pace', async () => {
   const scene = createQuotaScene();
   const spent = await warmUp(scene, new Leases(scene.options));
@@ -222,23 +225,22 @@ test('strict never draws more than requests wait for', async () => {
 
 test('a denied key that hammers does not reach the store each time, and a unit given back is usable at once', async () => {
   const { scene, leases } = openLeases();
-  const one = aPlan({ quotas: [aQuota(1)] });
-  const reservation = await take(leases, one);
+  const reservation = await take(leases, single);
   for (let count = 0; count < 50; count += 1) {
-    assert.equal((await leases.reserve({ keyId: 'ada', plan: one, cost: 1 })).kind, 'exhausted');
+    assert.equal((await leases.reserve({ keyId: 'ada', plan: single, cost: 1 })).kind, 'exhausted');
   }
   assert.equal(scene.ledger.draws.length, 2);
   leases.settle(reservation, 0);
-  assert.ok(!(leases.reserve({ keyId: 'ada', plan: one, cost: 1 }) instanceof Promise));
+  assert.ok(!(leases.reserve({ keyId: 'ada', plan: single, cost: 1 }) instanceof Promise));
 });
 
 test('a strict key can draw a unit again as soon as it was given back', async () => {
   const { leases } = openLeases();
-  const one = aPlan({ quotas: [aQuota(1)], consistency: 'strict' });
-  const reservation = await take(leases, one);
-  assert.equal((await leases.reserve({ keyId: 'ada', plan: one, cost: 1 })).kind, 'exhausted');
+  const strict = aPlan({ ...single, consistency: 'strict' });
+  const reservation = await take(leases, strict);
+  assert.equal((await leases.reserve({ keyId: 'ada', plan: strict, cost: 1 })).kind, 'exhausted');
   leases.settle(reservation, 0);
-  await take(leases, one);
+  await take(leases, strict);
 });
 
 test('a request that is too dear does not turn away a cheaper one after it', async () => {
@@ -250,7 +252,6 @@ test('a request that is too dear does not turn away a cheaper one after it', asy
 
 test('what was held when a dear request was turned away is there for a less dear one at once', async () => {
   const { scene, leases } = openLeases();
-  const thousand = aPlan({ quotas: [aQuota(1000)] });
   const spent = await warmUp(scene, leases, thousand);
   const left = 1000 - spent;
   assert.equal((await leases.reserve({ keyId: 'ada', plan: thousand, cost: left + 1 })).kind, 'exhausted');
@@ -259,7 +260,6 @@ test('what was held when a dear request was turned away is there for a less dear
 
 test('what is held when a dear request is turned away serves a cheaper one behind it, and no more is drawn for that', async () => {
   const { scene, leases } = openLeases();
-  const thousand = aPlan({ quotas: [aQuota(1000)] });
   const spent = await warmUp(scene, leases, thousand);
   const asked = [1001 - spent, 1].map(async (cost) => leases.reserve({ keyId: 'ada', plan: thousand, cost }));
   const draws = scene.ledger.draws.length;
@@ -299,13 +299,12 @@ test('many requests that fail at once leave no more than a lease behind', async 
 
 test('a denial is forgotten after 50 ms, so that units of other processes are found', async () => {
   const { scene, leases } = openLeases();
-  const one = aPlan({ quotas: [aQuota(1)] });
   const other = new Leases({ ...scene.options, holder: 'two' });
-  const reservation = await take(other, one);
-  assert.equal((await leases.reserve({ keyId: 'ada', plan: one, cost: 1 })).kind, 'exhausted');
+  const reservation = await take(other, single);
+  assert.equal((await leases.reserve({ keyId: 'ada', plan: single, cost: 1 })).kind, 'exhausted');
   other.settle(reservation, 0);
   await scene.clock.pass(51);
-  await take(leases, one);
+  await take(leases, single);
 });
 
 test('a request that costs too much is refused, and a cheaper one behind it is served', async () => {
