@@ -2,12 +2,11 @@ import { domainToASCII } from 'node:url';
 import addFormats from 'ajv-formats';
 import type { Ajv2020 } from 'ajv/dist/2020.js';
 import { isObject } from '../../content/is-object.ts';
-import { isUrl } from './url-format.ts';
 
 /** Adds the formats of JSON Schema 2020-12 and of OpenAPI, as their standards have them. */
 export function addBodyFormats(ajv: Ajv2020): void {
   addFormats.default(ajv);
-  ajv.addFormat('url', isUrl);
+  readUrlsQuickly(ajv);
   ajv.addFormat('byte', isBase64);
   ajv.addFormat('int64', { type: 'number', validate: isInt64 });
   for (const [name, pattern] of Object.entries(stricter)) {
@@ -19,6 +18,16 @@ export function addBodyFormats(ajv: Ajv2020): void {
     if (test) ajv.addFormat(name, (text: string) => test(toAscii(text)));
   }
   boundFormats(ajv);
+}
+
+/**
+ * The expression of ajv-formats tries every `:` of a user with every `@`, so 2 KB took 50 ms. White space is ruled out first: a part
+ * that begins with a slash is then always the last.
+ */
+function readUrlsQuickly(ajv: Ajv2020): void {
+  const { source, flags } = ajv.formats['url'] as RegExp;
+  const url = new RegExp(source.replace(String.raw`\S+(?::\S*)?@`, String.raw`\S+@`), flags);
+  ajv.addFormat('url', (text: string) => !/\s/.test(text) && url.test(text));
 }
 
 const scheme = String.raw`[a-z][a-z\d+.-]*:`;
