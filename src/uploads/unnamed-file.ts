@@ -20,21 +20,10 @@ export async function openUnnamed(directory: string): Promise<FileHandle> {
 
 /** Writes all of the chunks, one behind another: the system may take less at a time than it is given. */
 export async function writeAll(file: FileHandle, chunks: readonly Buffer[], start: number): Promise<void> {
-  let rest = chunks;
-  let position = start;
-  while (rest.length > 0) {
-    const { bytesWritten } = await file.writev(rest, position);
-    position += bytesWritten;
-    rest = behind(rest, bytesWritten);
+  let { bytesWritten: done } = await file.writev(chunks, start);
+  const bytes = chunks.reduce((sum, { length }) => sum + length, 0);
+  while (done < bytes) {
+    const rest = Buffer.concat(chunks).subarray(done);
+    done += (await file.writev([rest], start + done)).bytesWritten;
   }
-}
-
-/** What is left of the chunks behind their first bytes. */
-function behind(chunks: readonly Buffer[], bytes: number): Buffer[] {
-  let skipped = bytes;
-  return chunks.flatMap((chunk) => {
-    const rest = chunk.subarray(skipped);
-    skipped = Math.max(0, skipped - chunk.length);
-    return rest.length > 0 ? [rest] : [];
-  });
 }
