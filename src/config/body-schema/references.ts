@@ -9,7 +9,7 @@ import type { Subschema } from './subschemas.ts';
 export function referenceProblems(parts: readonly Subschema[]): readonly SchemaProblem[] {
   const references = new References(parts);
   const problems = parts.flatMap((part) => lostReferences(part, references));
-  const endless = findCircle(handOvers(parts, references));
+  const endless = findCircle(parts, references);
   if (endless === undefined) return problems;
   // It may be where no schema belongs, such as in `const`.
   const { pointer = '' } = parts.find(({ schema }) => schema === endless) ?? {};
@@ -96,25 +96,12 @@ function referencesOf(schema: Schema): readonly (readonly [keyword: string, refe
   });
 }
 
-/** The schemas to which each one hands on its value. */
-function handOvers(parts: readonly Subschema[], references: References): Map<Schema, readonly Schema[]> {
-  const next = new Map<Schema, readonly Schema[]>();
-  const found = new Set(parts.map(({ schema }) => schema));
-  for (const schema of found) {
-    const targets = referencesOf(schema).map(([, reference]) => references.targetOf(schema, reference));
-    const others = [...targets, ...besides(schema)].filter(isObject);
-    next.set(schema, others);
-    for (const other of others) found.add(other);
-  }
-  return next;
-}
-
 /** A schema that could meet the same value again: a check would never end. */
-function findCircle(next: ReadonlyMap<Schema, readonly Schema[]>): Schema | undefined {
+function findCircle(parts: readonly Subschema[], references: References): Schema | undefined {
   const ending = new Set<Schema>();
   /** The way to the schema that is looked at. */
   const way = new Set<Schema>();
-  const left = [...next.keys()].toReversed();
+  const left = parts.map((part) => part.schema).toReversed();
   for (let schema = left.at(-1); schema !== undefined; schema = left.at(-1)) {
     if (ending.has(schema) || way.delete(schema)) {
       // All that it leads to has been looked at.
@@ -123,7 +110,7 @@ function findCircle(next: ReadonlyMap<Schema, readonly Schema[]>): Schema | unde
       continue;
     }
     way.add(schema);
-    for (const other of next.get(schema) ?? []) {
+    for (const other of handOvers(schema, references)) {
       if (way.has(other)) return other;
       left.push(other);
     }
@@ -131,9 +118,11 @@ function findCircle(next: ReadonlyMap<Schema, readonly Schema[]>): Schema | unde
   return undefined;
 }
 
-/** The schemas inside one that look at the same value as it does. */
-function besides(schema: Schema): readonly unknown[] {
+/** The schemas that look at the same value as this one does: those it refers to, and some inside it. */
+function handOvers(schema: Schema, references: References): readonly Schema[] {
+  const targets = referencesOf(schema).map(([, reference]) => references.targetOf(schema, reference));
   const lists = ['allOf', 'anyOf', 'oneOf', 'dependentSchemas', 'dependencies'].map((key) => schema[key]);
   const members = lists.flatMap((list) => (isContainer(list) ? Object.values(list) : []));
-  return [...['if', 'then', 'else', 'not'].map((key) => schema[key]), ...members];
+  const single = ['if', 'then', 'else', 'not'].map((key) => schema[key]);
+  return [...targets, ...single, ...members].filter(isObject);
 }
