@@ -10,7 +10,7 @@ export interface PatternState {
   /** As it is written. */
   readonly text: string;
   /** How many ways lead to each next state. */
-  readonly next: Map<number, number>;
+  readonly next: Map<PatternState, number>;
   /** Whether the search ends here, whatever follows, so that nothing is tried again. */
   ends: boolean;
   /** The outermost look it is in, and whether it ends that look: then nothing inside is tried again. */
@@ -42,8 +42,8 @@ const waysMax = 100_000;
 
 /** A part of a pattern that is drawn: where it begins and ends, and whether it may take nothing. */
 interface Piece {
-  readonly first: readonly number[];
-  readonly last: readonly number[];
+  readonly first: readonly PatternState[];
+  readonly last: readonly PatternState[];
   readonly empty: boolean;
 }
 
@@ -95,7 +95,7 @@ class Graph {
       state.look = from;
       state.endsLook = false;
     }
-    for (const at of last) (this.states[at] as PatternState).endsLook = true;
+    for (const state of last) state.endsLook = true;
     if (this.#options.looksEnd) this.#end(last);
     const place = this.#add({ takes: 0n, text: lookedFrom, isWord: false });
     return { ...place, first: [...first, ...place.first] };
@@ -143,32 +143,26 @@ class Graph {
 
   #add(state: Pick<PatternState, 'takes' | 'text' | 'isWord'>): Piece {
     if (this.states.length >= statesMax) throw new PatternTooLarge();
-    const at =
-      this.states.push({ ...state, next: new Map(), ends: false, look: undefined, endsLook: false }) - 1;
-    return { first: [at], last: [at], empty: false };
+    const added = { ...state, next: new Map(), ends: false, look: undefined, endsLook: false };
+    this.states.push(added);
+    return { first: [added], last: [added], empty: false };
   }
 
-  #link(from: readonly number[], to: readonly number[]): void {
+  #link(from: readonly PatternState[], to: readonly PatternState[]): void {
     this.#ways += from.length * to.length;
     if (this.#ways > waysMax) throw new PatternTooLarge();
-    for (const state of from) {
-      const next = this.states[state]?.next;
-      for (const other of to) next?.set(other, (next.get(other) ?? 0) + 1);
-    }
+    for (const { next } of from) for (const other of to) next.set(other, (next.get(other) ?? 0) + 1);
   }
 
-  #end(last: readonly number[]): void {
-    for (const at of last) {
-      const state = this.states[at];
-      if (state !== undefined) state.ends = true;
-    }
+  #end(last: readonly PatternState[]): void {
+    for (const state of last) state.ends = true;
   }
 
   /** `[^]*$` takes whatever comes, so it never makes a search fail. */
   #endWhatTakesAll(): void {
-    const closes = (at: number): boolean => this.states[at]?.text === '$' && this.states[at].ends;
-    for (const [at, state] of this.states.entries()) {
-      if (state.takes === this.#options.sets.all && state.next.has(at) && [...state.next.keys()].some(closes))
+    for (const state of this.states) {
+      const isEndless = state.takes === this.#options.sets.all && state.next.has(state);
+      if (isEndless && [...state.next.keys()].some(({ text, ends }) => text === '$' && ends))
         state.ends = true;
     }
   }

@@ -14,52 +14,42 @@ export interface Steps {
   left: number;
 }
 
-/** The states that a search meets until it ends. Throws `PatternTooLarge`. */
-export function statesMet(graph: readonly PatternState[], steps: Steps): readonly State[] {
-  return linkStates(graph, ({ ends }) => !ends, steps);
-}
-
-/** The same, but a repetition that may end continues. */
-export function statesPastEnds(graph: readonly PatternState[], steps: Steps): readonly State[] {
-  return linkStates(graph, () => true, steps);
-}
-
-function linkStates(
+/** The states that a search meets until it ends, or also those past a repetition that may end. Throws `PatternTooLarge`. */
+export function statesMet(
   graph: readonly PatternState[],
-  isMet: (state: PatternState) => boolean,
   steps: Steps,
+  { pastEnds = false } = {},
 ): readonly State[] {
-  const states = graph.map((state, id): State => ({ ...state, id, next: [], circle: undefined }));
-  for (const [from, { next }] of states.entries()) {
-    for (const [to, ways] of nextCharacters(graph, from, isMet, steps)) {
-      const state = states[to];
+  const states = new Map(
+    graph.map((state, id): [PatternState, State] => [state, { ...state, id, next: [], circle: undefined }]),
+  );
+  for (const [from, { next }] of states) {
+    for (const [to, ways] of nextCharacters(from, pastEnds, steps)) {
+      const state = states.get(to);
       if (state !== undefined) next.push({ state, ways });
     }
   }
-  markCircles(states);
-  return states;
+  const all = [...states.values()];
+  markCircles(all);
+  return all;
 }
 
 /** The characters that may come next, whatever word borders and looks are in between, and how many ways lead to each. */
 function nextCharacters(
-  graph: readonly PatternState[],
-  id: number,
-  isMet: (state: PatternState) => boolean,
+  from: PatternState,
+  pastEnds: boolean,
   steps: Steps,
-): ReadonlyMap<number, number> {
-  const next = new Map<number, number>();
-  const from = graph[id];
-  if (from === undefined) return next;
+): ReadonlyMap<PatternState, number> {
+  const next = new Map<PatternState, number>();
   // Of the two borders only one fits between the same two characters.
   for (const border of borders) {
-    const passed: Set<PatternState> = new Set([from]);
+    const passed = new Set([from]);
     for (const at of passed) {
-      for (const [toId, ways] of at.next) {
+      for (const [to, ways] of at.next) {
         if (at !== from) spend(steps);
-        const to = graph[toId];
-        if (to === undefined || !isMet(to)) continue;
+        if (to.ends && !pastEnds) continue;
         if (to.text === lookedFrom || to.text === border) passed.add(to);
-        else if (to.takes !== 0n && isBetween(border, from, to)) next.set(toId, (next.get(toId) ?? 0) + ways);
+        else if (to.takes !== 0n && isBetween(border, from, to)) next.set(to, (next.get(to) ?? 0) + ways);
       }
     }
   }

@@ -1,7 +1,7 @@
 import { characterSets, type CharacterSets } from './character-sets.ts';
 import { drawPattern } from './pattern-graph.ts';
 import { averageReads, mostReads, pastHead, placesSearched } from './pattern-reads.ts';
-import { nextOf, pairsAfter, statesMet, statesPastEnds, type State, type Steps } from './pattern-search.ts';
+import { nextOf, pairsAfter, statesMet, type State, type Steps } from './pattern-search.ts';
 import {
   charactersOf,
   parsePattern,
@@ -42,7 +42,7 @@ export function slownessOf(pattern: string, textLength: number): Slowness | unde
     const states = statesMet(growing, steps);
     return (
       findGrowing(states, steps) ??
-      findVain(states, statesPastEnds(growing, steps), steps) ??
+      findVain(states, statesMet(growing, steps, { pastEnds: true }), steps) ??
       findCounting({ tree, sets, textLength }, steps)
     );
   } catch (error) {
