@@ -8,27 +8,13 @@ import type { Arrivals } from './arriving-body.ts';
 import { noBodyMemory, type BodyMemory } from './body-memory.ts';
 
 interface Collecting {
-  readonly memory: BodyMemory;
+  readonly rooms: {
+    readonly memory: BodyMemory;
+    /** How long all of it may take to come. */
+    readonly requestMs: number;
+  };
   /** Counts the bytes, even if they never make a whole body. */
   readonly arrivals: Arrivals;
-  /** How long all of it may take to come. */
-  readonly requestMs: number;
-}
-
-/** All bytes of a body, if they come in time. 400 408 413 503. */
-export async function collectBody(
-  req: IncomingMessage,
-  sizeMax: number,
-  collecting: Collecting,
-): Promise<Buffer> {
-  const stopWaiting = afterReading(collecting.requestMs, () => {
-    if (!req.complete) breakBody(req, new Refusal('request_timeout'));
-  });
-  try {
-    return await collect(req, sizeMax, collecting);
-  } finally {
-    stopWaiting();
-  }
 }
 
 /**
@@ -48,14 +34,24 @@ export function takeArrived(
   return memory.take(size) ? (req.read(size) as Buffer) : undefined;
 }
 
-/** Counts bytes as they arrive: a declared length is a claim, and a chunked body declares none. */
-function collect(req: IncomingMessage, sizeMax: number, { memory, arrivals }: Collecting): Promise<Buffer> {
+/**
+ * All bytes of a body, if they come in time. 400 408 413 503.
+ * They are counted as they arrive: a declared length is a claim, and a chunked body declares none.
+ */
+export function collectBody(
+  req: IncomingMessage,
+  sizeMax: number,
+  { rooms: { memory, requestMs }, arrivals }: Collecting,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const reason = req.destroyed ? new Refusal('client_gone') : brokenBy(req);
     if (reason !== undefined) {
       reject(reason);
       return;
     }
+    const stopWaiting = afterReading(requestMs, () => {
+      if (!req.complete) breakBody(req, new Refusal('request_timeout'));
+    });
     const collected = new CollectedBytes(sizeMax);
 
     function take(chunk: Buffer): void {
@@ -78,6 +74,7 @@ function collect(req: IncomingMessage, sizeMax: number, { memory, arrivals }: Co
       fail(new Refusal('client_gone'));
     }
     function stopListening(): void {
+      stopWaiting();
       req.off('data', take).off('end', finish).off('close', leave).off('error', leave).off(bodyBroken, fail);
       req.on('error', ignore);
     }

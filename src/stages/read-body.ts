@@ -55,7 +55,7 @@ async function readNothing(req: IncomingMessage, order: BodyOrder): Promise<Body
   const { head } = order;
   if (head.contentLength !== undefined || head.expectsContinue) throw new Refusal('body_unexpected');
   try {
-    await collect(req, 0, order);
+    await collectBody(req, 0, order);
   } catch (error) {
     const unexpected = error instanceof Refusal && error.code === 'body_too_large';
     throw unexpected ? new Refusal('body_unexpected') : error;
@@ -74,12 +74,9 @@ function readWholeJson(res: ServerResponse, order: BodyOrder, rule: JsonBodyRule
     arrivals.bytesIn = bytes.length;
     return checkJson(bytes, rule, rooms.memory);
   }
-  return collect(res.req, rule.sizeMax, order).then((collected) => checkJson(collected, rule, rooms.memory));
-}
-
-function collect(req: IncomingMessage, sizeMax: number, { rooms, arrivals }: BodyOrder): Promise<Buffer> {
-  const { memory, requestMs } = rooms;
-  return collectBody(req, sizeMax, { memory, requestMs, arrivals });
+  return collectBody(res.req, rule.sizeMax, order).then((collected) =>
+    checkJson(collected, rule, rooms.memory),
+  );
 }
 
 function checkJson(bytes: Buffer, rule: JsonBodyRule, memory: BodyMemory): Body {

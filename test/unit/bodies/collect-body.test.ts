@@ -14,7 +14,7 @@ function arrive(sizeMax: number) {
   const req = new IncomingMessage(new Socket());
   const memory = new BodyMemory(memoryBytes);
   const arrivals = { bytesIn: 0 };
-  const body = collectBody(req, sizeMax, { memory, arrivals, requestMs: 60_000 });
+  const body = collectBody(req, sizeMax, { rooms: { memory, requestMs: 60_000 }, arrivals });
   return { req, memory, arrivals, body };
 }
 
