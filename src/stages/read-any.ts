@@ -22,16 +22,19 @@ export async function readAny(arriving: ArrivingBody, order: AnyOrder): Promise<
   const { contentLength, sizeMax, memory } = order;
   const chunks = bounded(arriving.chunks, sizeMax);
   if (contentLength !== undefined && contentLength > bufferedBytesMax) {
-    return await streamOnce({ arriving, chunks, giveBack: () => {} }, contentLength);
+    return await streamOnce(chunks, contentLength, arriving.stop);
   }
   const collected = new CollectedBytes(sizeMax);
   try {
     for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) {
       const chunk = next.value;
       if (collected.length + chunk.length > bufferedBytesMax) {
-        const { bytes, release } = inMemory(collected.take(), memory);
-        const all = joined([bytes, chunk], chunks, release);
-        return await streamOnce({ arriving, chunks: all, giveBack: release }, undefined);
+        const { bytes, release: giveBack } = inMemory(collected.take(), memory);
+        const all = joined([bytes, chunk], chunks, giveBack);
+        return await streamOnce(all, undefined, () => {
+          giveBack();
+          arriving.stop();
+        });
       }
       if (!memory.take(chunk.length)) throw noBodyMemory();
       collected.takeOver(chunk);
@@ -44,33 +47,17 @@ export async function readAny(arriving: ArrivingBody, order: AnyOrder): Promise<
   return inMemory(collected.take(), memory);
 }
 
-/** A body that is still arriving. */
-interface Streaming {
-  readonly arriving: ArrivingBody;
-  /** All of it, what was collected of it included. */
-  readonly chunks: AsyncGenerator<Buffer, void>;
-  /** Gives back the memory of what was collected. */
-  readonly giveBack: () => void;
-}
-
 /**
  * Goes on once the first chunk has come: a client that takes its time with it keeps no connection from others, and none that its
  * upstream may take for idle.
  */
 async function streamOnce(
-  { arriving, chunks, giveBack }: Streaming,
+  chunks: AsyncGenerator<Buffer, void>,
   length: number | undefined,
+  release: () => void,
 ): Promise<Body> {
   const read = await waitForFirst(chunks);
-  return {
-    kind: 'stream',
-    length,
-    read: () => lettingGo(read()),
-    release: () => {
-      giveBack();
-      arriving.stop();
-    },
-  };
+  return { kind: 'stream', length, read: () => lettingGo(read()), release };
 }
 
 async function* bounded(chunks: AsyncIterable<Buffer>, sizeMax: number): AsyncGenerator<Buffer, void> {
