@@ -84,6 +84,18 @@ const cases: [name: string, schema: object, fits: unknown[], not: unknown[]][] =
     [{ a: 1 }],
     [{ c: 1 }],
   ],
+  [
+    'the fields of a part that takes any',
+    { allOf: [{ additionalProperties: true }], ...strict },
+    [{ a: 1 }],
+    [],
+  ],
+  [
+    'the fields of a dependent schema',
+    { properties: { a: true }, dependentSchemas: { a: { properties: { b: true } } }, ...strict },
+    [{ a: 1, b: 1 }],
+    [{ b: 1 }],
+  ],
   ['what a "not" has looked at', { not: { not: { properties: { a: true } } }, ...strict }, [{}], [{ a: 1 }]],
   [
     'a schema for the rest',
