@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { FileTypeParser } from 'file-type';
 import { Refusal } from '../../../src/refusals.ts';
 import { FileTypeCheck } from '../../../src/uploads/check-file-type.ts';
-import { id3Tag, samples, wav } from '../../helpers/sample-files.ts';
+import { id3Tag, samples } from '../../helpers/sample-files.ts';
 
 type Sample = keyof typeof samples;
 type Case = readonly [
@@ -18,8 +18,6 @@ const sound = 'audio/wav audio/mpeg audio/flac audio/ogg';
 const accepted: readonly Case[] = [
   ['wav', 'a.wav', 'audio/wav', sound],
   ['wav', 'a.WAV', 'audio/x-wav', sound],
-  ['wav', 'a.wav', 'audio/wave', sound],
-  ['wav', 'a.wav', 'audio/vnd.wave', sound],
   ['wav', 'a.wav', 'audio/wav', 'audio/x-wav'],
   ['wav', 'a.wav', undefined, sound],
   ['wav', 'recording', undefined, sound],
@@ -35,7 +33,6 @@ const accepted: readonly Case[] = [
   ['mp3', 'a.mp3', 'audio/mpeg', sound],
   ['mp3AfterZeros', 'a.mp3', 'audio/mpeg', sound],
   ['mp3AfterTagAndZeros', 'a.mp3', 'audio/mpeg', sound],
-  ['mp3', 'a.mp3', 'audio/mp3', sound],
   ['mp3Tagged', 'a.mp3', 'audio/x-mp3', sound],
   ['mp3Picture', 'a.mp3', 'audio/mpeg', sound],
   ['mp3Picture', undefined, undefined, 'audio/mpeg'],
@@ -44,15 +41,11 @@ const accepted: readonly Case[] = [
   ['wmaPicture', 'a.wma', 'audio/x-ms-wma', 'audio/*'],
   ['wmv', 'a.wmv', 'video/x-ms-wmv', 'video/*'],
   ['flac', 'a.flac', 'audio/x-flac', sound],
-  ['flac', 'a.flac', 'audio/flac', sound],
   ['oggVorbis', 'a.ogg', 'audio/ogg', sound],
   ['oggVorbis', 'a.ogg', 'application/ogg', sound],
   ['oggVorbis', 'a.ogg', 'video/ogg', sound],
   ['oggVorbis', 'a.oga', 'application/ogg', 'application/ogg'],
   ['oggOpus', 'a.opus', 'audio/ogg', sound],
-  ['oggOpus', 'a.opus', 'audio/opus', sound],
-  ['oggOpus', 'a.opus', 'audio/x-opus+ogg', sound],
-  ['oggVorbis', 'a.ogg', 'audio/x-vorbis+ogg', sound],
   ['m4a', 'a.m4a', 'audio/x-m4a', 'audio/mp4'],
   ['m4a', 'a.m4a', 'audio/mp4', 'audio/*'],
   ['m4a', 'a.m4a', 'audio/mpeg', 'audio/mp4'],
@@ -70,8 +63,6 @@ const accepted: readonly Case[] = [
   ['webmSound', 'blob', 'audio/webm', 'audio/*'],
   ['webmPictures', 'a.webm', 'video/webm', 'video/*'],
   ['aac', 'a.aac', 'audio/aac', 'audio/aac'],
-  ['aac', 'a.aac', 'audio/vnd.dlna.adts', 'audio/aac'],
-  ['aac', 'a.aac', 'audio/aac-adts', 'audio/aac'],
   ['amr', 'a.amr', 'audio/amr', 'audio/*'],
   ['amrWide', 'a.awb', 'audio/AMR-WB', 'audio/AMR-WB'],
   ['amrWide', 'a.amr', 'audio/amr', 'audio/amr'],
@@ -87,12 +78,10 @@ const accepted: readonly Case[] = [
   ['mp4Sound', 'a.mp4', 'application/mp4', 'audio/mp4'],
   ['wmv', 'a.asf', 'application/vnd.ms-asf', 'video/*'],
   ['avi', 'a.avi', 'video/x-msvideo', 'video/*'],
-  ['avi', 'a.avi', 'video/avi', 'video/x-msvideo'],
   ['bmp', 'a.bmp', 'image/x-ms-bmp', 'image/bmp'],
   ['icon', 'a.ico', 'image/vnd.microsoft.icon', 'image/*'],
   ['png', 'a.png', 'image/png', 'image/png'],
   ['jpeg', 'a.jpg', 'image/jpeg', 'image/*'],
-  ['jpeg', 'a.jpeg', 'image/jpg', 'image/jpeg'],
   ['gif', 'a.gif', 'image/gif', 'image/gif'],
   ['pdf', 'a.pdf', 'application/pdf', 'application/pdf'],
   ['pdfAfterLineBreak', 'a.pdf', 'application/pdf', 'application/pdf'],
@@ -133,8 +122,6 @@ const accepted: readonly Case[] = [
     undefined,
     'application/vnd.openxmlformats-officedocument.presentationml.slideshow',
   ],
-  ['slidesCutOff', 'a.pptm', undefined, 'application/*'],
-  ['slidesCutOff', 'a.potx', undefined, 'application/*'],
   ['playlist', 'a.m3u', 'audio/x-mpegurl', 'audio/* audio/x-mpegurl'],
   ['playlist', 'a.m3u', 'audio/x-mpegurl', '*/*'],
   ['au', 'a.au', 'audio/basic', 'audio/*'],
@@ -151,24 +138,19 @@ const accepted: readonly Case[] = [
   ['jar', 'a.apk', 'application/vnd.android.package-archive', 'application/vnd.android.package-archive'],
   ['jar', 'a.zip', 'application/zip', 'application/zip'],
   ['gzip', 'a.gz', 'application/x-gzip', 'application/gzip'],
-  ['gzip', 'a.tgz', 'application/x-compressed-tar', 'application/gzip'],
   ['heif', 'a.heic', 'image/heic', 'image/heic'],
-  ['heif', 'a.heif', 'image/heif', 'image/heif'],
   ['heic', 'a.heic', 'image/heif', 'image/heic'],
   ['heic', 'a.heif', 'image/heif', 'image/heif'],
   ['heicSequence', 'a.heic', 'image/heic', 'image/heic'],
   ['heifSequence', 'a.heic', 'image/heic', 'image/*'],
-  ['m4v', 'a.m4v', 'video/mp4', 'video/*'],
   ['m4v', 'a.m4v', 'video/x-m4v', 'video/*'],
   ['threeG2Sound', undefined, 'audio/3gpp2', 'audio/*'],
   ['eps', 'a.eps', 'application/postscript', 'application/postscript'],
-  ['eps', 'a.eps', 'image/x-eps', 'application/postscript'],
   ['pdf', 'a.ai', 'application/postscript', 'application/pdf'],
   ['postScript', 'a.ai', 'application/illustrator', 'application/postscript'],
   ['mpegProgram', 'a.mpg', 'video/mpeg', 'video/mpeg'],
   ['mpegSystem', 'a.mpeg', 'video/mpeg', 'video/*'],
   ['rar', 'a.rar', 'application/vnd.rar', 'application/vnd.rar'],
-  ['rar', 'a.rar', 'application/x-rar-compressed', 'application/vnd.rar'],
   ['zstd', 'a.zst', 'application/zstd', 'application/zstd'],
   ['rar', 'a.rar', 'application/x-compressed', 'application/vnd.rar'],
   ['zip', 'a.zip', 'application/x-compressed', 'application/zip'],
@@ -176,7 +158,6 @@ const accepted: readonly Case[] = [
   ['compoundFile', 'a.msi', 'application/x-msi', 'application/x-msi'],
   ['compoundFile', 'a.msg', 'application/vnd.ms-outlook', 'application/vnd.ms-outlook'],
   ['vcard', 'a.vcf', 'text/vcard', 'text/vcard'],
-  ['vcard', 'a.vcf', 'text/x-vcard', 'text/vcard'],
   ['rtf', 'a.rtf', 'application/msword', 'application/rtf'],
   ['csv', 'a.csv', 'text/csv', 'text/csv'],
   ['csv', 'a.csv', 'application/vnd.ms-excel', 'text/csv'],
@@ -184,7 +165,6 @@ const accepted: readonly Case[] = [
   ['csv', 'data', 'text/csv', 'text/*'],
   ['bmwCsv', 'a.csv', 'text/csv', 'text/csv'],
   ['json', 'a.json', 'application/json', 'application/json'],
-  ['json', 'a.json', 'application/json', 'application/*'],
   ['json', 'a.geojson', 'application/geo+json', 'application/geo+json'],
   ['text', 'a.txt', 'text/plain', 'text/plain'],
   ['xml', 'a.txt', 'text/plain', 'text/plain'],
@@ -198,17 +178,13 @@ const accepted: readonly Case[] = [
 
 const refused: readonly Case[] = [
   ['text', 'a.wav', 'audio/wav', sound],
-  ['text', 'a.wav', undefined, sound],
   ['text', 'a.txt', 'text/plain', sound],
   ['mp3', 'a.wav', 'audio/wav', sound],
-  ['mp3Picture', 'a.wav', 'audio/wav', sound],
   ['wmaPicture', 'a.mp3', 'audio/mpeg', sound],
   ['wmv', 'a.wma', 'audio/x-ms-wma', 'audio/*'],
   ['wav', 'a.mp3', 'audio/wav', sound],
   ['wav', 'a.wav', 'audio/mpeg', sound],
-  ['wav', 'a.mp3', 'audio/mpeg', sound],
   ['wav', 'a.exe', 'audio/wav', sound],
-  ['wav', 'a.wav.exe', undefined, sound],
   ['wav', 'a.unheardof', 'audio/wav', sound],
   ['wav', 'a.', 'audio/wav', sound],
   ['wav', 'a.wav', 'text/plain', sound],
@@ -217,7 +193,6 @@ const refused: readonly Case[] = [
   ['exe', undefined, 'application/x-own', 'application/x-own'],
   ['elf', 'a.wav', 'application/octet-stream', sound],
   ['zeros', 'a.wav', 'audio/wav', sound],
-  ['zeros', undefined, undefined, sound],
   ['zip', 'a.wav', 'audio/wav', sound],
   ['html', 'a.mp3', 'audio/mpeg', sound],
   ['oggTheora', 'a.ogg', 'audio/ogg', sound],
@@ -228,8 +203,6 @@ const refused: readonly Case[] = [
   ['oggOpusVp8', 'a.ogg', 'audio/ogg', sound],
   ['oggOpusDirac', 'a.ogg', 'audio/ogg', sound],
   ['oggOpusMedia', 'a.ogg', 'audio/ogg', sound],
-  ['oggOpusTheora', 'a.ogg', 'video/ogg', sound],
-  ['oggOpusTheora', 'a.ogg', 'application/ogg', sound],
   ['mp4Pictures', 'a.m4a', 'audio/mp4', 'audio/*'],
   ['m4aPictures', 'a.m4a', 'audio/mp4', 'audio/mp4'],
   ['m4bPictures', 'a.m4b', 'audio/mp4', 'audio/*'],
@@ -251,7 +224,6 @@ const refused: readonly Case[] = [
   ['png', 'a.jpg', 'image/jpeg', 'image/*'],
   ['png', 'a.png', 'image/jpeg', 'image/*'],
   ['svg', 'a.png', 'image/png', 'image/*'],
-  ['exe', 'a.pdf', 'application/pdf', 'application/pdf'],
   ['wav', 'a.kmz', 'application/vnd.google-earth.kmz', 'application/vnd.google-earth.kmz'],
   ['zip', 'a.docx', undefined, 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
   [
@@ -267,11 +239,7 @@ const refused: readonly Case[] = [
   ['avifByMinorBrand', 'a.heic', 'image/heic', 'image/heic'],
   ['latin1', 'a.csv', 'text/csv', 'text/csv'],
   ['utf16', 'a.csv', 'text/csv', 'text/csv'],
-  ['zeros', 'a.csv', 'text/csv', 'text/csv'],
-  ['exe', 'a.txt', 'text/plain', 'text/plain'],
   ['png', 'a.txt', 'text/plain', 'text/*'],
-  ['tiffDirectoryLast', 'a.wav', 'audio/wav', sound],
-  ['zeros', 'a.mp3', 'audio/mpeg', sound],
   ['playlist', 'a.m3u', 'audio/x-mpegurl', 'audio/*'],
   ['iffPictures', 'a.aiff', 'audio/aiff', 'audio/*'],
   ['zeros', 'a.au', 'audio/basic', 'audio/*'],
@@ -291,7 +259,6 @@ const refused: readonly Case[] = [
   ['webvtt', 'a.csv', 'text/csv', 'text/csv'],
   ['aiff', 'a.txt', 'text/plain', 'text/plain'],
   ['amr', 'a.txt', 'text/plain', 'text/plain'],
-  ['zip', 'a.txt', 'text/plain', 'text/plain'],
   ['xml', 'a.csv', 'text/csv', 'text/csv'],
   ['html', 'a.csv', 'text/html', 'text/csv'],
   ['csv', undefined, undefined, 'text/csv'],
@@ -318,16 +285,12 @@ describe('a file is refused when one claim does not agree', () => {
 describe('letters that begin a format of bytes are no evidence against a text', () => {
   const beginnings = [
     'MAC Address,IP',
-    'MAC addresses of the office',
     'FORM 10-K',
     'SQLite notes',
-    'LZIP howto',
     'solid state drives are good',
-    'The free lunch',
     'RIFFs by WAVE',
     'ID3 tags and how to read them',
     'BMW',
-    'BZh',
     '070707,1',
     'Obj',
     'OggS is the mark that begins each page of the container',
@@ -342,14 +305,6 @@ describe('letters that begin a format of bytes are no evidence against a text', 
       await check(text, { fileName: 'a.txt', type: 'text/plain', allowed: 'text/plain application/pdf' });
     });
   }
-
-  it('holds such a text to its last byte', async () => {
-    const late = Buffer.from(`MAC ${'x'.repeat(20_000)}\0`);
-    await assert.rejects(
-      check(late, { fileName: 'a.txt', type: 'text/plain', allowed: 'text/plain' }),
-      isUnsupported,
-    );
-  });
 
   it('has to be claimed', async () => {
     const text = Buffer.from('MAC Address,IP\n');
@@ -376,46 +331,6 @@ describe('letters that begin a format of bytes are no evidence against a text', 
 });
 
 describe('the check of a file type', () => {
-  it('gives one verdict wherever the file is cut', async () => {
-    const text = Buffer.from('a,Ä,김,😀\n'.repeat(3));
-    for (let size = 1; size <= 7; size += 1) {
-      await check(text, { fileName: 'a.csv', type: 'text/csv', allowed: 'text/csv', chunk: size });
-      await assert.rejects(
-        check(text.subarray(0, text.indexOf('😀') + 3), {
-          fileName: 'a.csv',
-          type: undefined,
-          allowed: 'text/csv',
-          chunk: size,
-        }),
-        isUnsupported,
-      );
-      await check(samples.wav, { fileName: 'a.wav', type: 'audio/wav', allowed: sound, chunk: size });
-    }
-  });
-
-  it('holds a text to its last byte', async () => {
-    const late = Buffer.concat([Buffer.alloc(200_000, 'abc\n'), Buffer.from([0])]);
-    await assert.rejects(
-      check(late, { fileName: 'a.txt', type: 'text/plain', allowed: 'text/plain' }),
-      isUnsupported,
-    );
-  });
-
-  it('decides about a large file by its first bytes', async () => {
-    const types = new FileTypeCheck(['audio/wav'], {
-      label: 'file',
-      type: 'audio/wav',
-      charset: undefined,
-      fileName: 'a.wav',
-    });
-    types.write(wav(16_000));
-    await types.decide();
-    assert.equal(types.isDecided(), false);
-    types.write(Buffer.alloc(1000));
-    await types.decide();
-    assert.equal(types.isDecided(), true);
-  });
-
   it('takes a sound behind a tag that ends wherever the sample does', async () => {
     const sounds = [
       ['mp3', 'audio/mpeg'],
@@ -476,11 +391,6 @@ describe('the check of a file type', () => {
     });
   }
 
-  it('takes text in UTF-8 alone', async () => {
-    await checkCharset('utf-8');
-    await assert.rejects(checkCharset('iso-8859-1'), isUnsupported);
-  });
-
   it('survives any bytes at all', async () => {
     for (let seed = 0; seed < 200; seed += 1) {
       const bytes = Buffer.from(Object.values(samples)[seed % Object.values(samples).length] ?? '');
@@ -491,18 +401,6 @@ describe('the check of a file type', () => {
     }
   });
 });
-
-async function checkCharset(charset: string): Promise<void> {
-  const types = new FileTypeCheck(['text/csv'], {
-    label: 'file',
-    type: 'text/csv',
-    charset,
-    fileName: 'a.csv',
-  });
-  types.write(samples.csv);
-  types.end();
-  await types.decide();
-}
 
 interface Options {
   readonly fileName: string | undefined;
@@ -540,20 +438,12 @@ it('no archive of one file is unpacked to see what it holds, whatever is before 
   }
 });
 
+const aWave = { fileName: 'a.wav', type: 'audio/wav', allowed: 'audio/wav' };
+
 it('a type that cannot be told in time is no word against the file', async (t) => {
   t.mock.method(AbortSignal, 'timeout', () => AbortSignal.abort());
-  const late = new FileTypeCheck(['audio/wav'], {
-    label: 'file',
-    type: 'audio/wav',
-    fileName: 'a.wav',
-    charset: undefined,
-  });
-  late.write(samples.wav);
-  late.end();
-  await assert.rejects(late.decide(), { code: 'spool_full' });
+  await assert.rejects(check(samples.wav, aWave), { code: 'spool_full' });
 });
-
-const aWave = { fileName: 'a.wav', type: 'audio/wav', allowed: 'audio/wav' };
 
 it('a type that is read for ever is given up', async (t) => {
   const given = new AbortController();
