@@ -51,14 +51,11 @@ const text = Buffer.from('not a sound, just text\n'.repeat(20_000));
 const forms: Readonly<Record<string, readonly [refusal: RefusalCode, body: Buffer, says?: string]>> = {
   'no file at all': ['file_missing', formBody([note]), 'file is missing'],
   'an empty file': ['file_missing', formBody([{ ...good, data: '' }]), 'file is empty'],
-  'an empty file name': ['file_missing', formBody([{ ...good, fileName: '' }])],
   'text as a sound': [
     'file_unsupported',
     formBody([{ ...good, data: text }]),
     'file must be audio/wav: its content is not',
   ],
-  'a sound under another type': ['file_unsupported', formBody([{ ...good, type: 'image/png' }])],
-  'a sound under another extension': ['file_unsupported', formBody([{ ...good, fileName: 'a.png' }])],
   'a path as a file name': ['file_unsupported', formBody([{ ...good, fileName: '../a.wav' }])],
   'a file that is too large': [
     'file_too_large',
@@ -76,49 +73,26 @@ const forms: Readonly<Record<string, readonly [refusal: RefusalCode, body: Buffe
     formBody([good, { ...good, name: 'other' }]),
     'Files are taken only as file',
   ],
-  'a field nobody asked for': ['body_invalid', formBody([good, { name: 'x', data: '1' }])],
   'a field that is too large': ['body_too_large', formBody([good, { name: 'note', data: 'x'.repeat(1025) }])],
   'too many fields': ['body_invalid', formBody([good, note, note, note])],
   'a field against its schema': ['body_invalid', formBody([good, { name: 'kind', data: 'c' }])],
-  'a file in the place of a field': [
-    'body_invalid',
-    formBody([good, { name: 'note', fileName: 'n.wav', type: 'audio/wav', data: sound }]),
-  ],
   'no end': ['file_ambiguous', formBody([good]).subarray(0, -4)],
   'half a delimiter': ['file_ambiguous', formBody([good]).subarray(0, -30)],
   'something after the end': ['file_ambiguous', Buffer.concat([formBody([good]), formBody([good])])],
-  'something before the beginning': [
-    'file_ambiguous',
-    Buffer.concat([Buffer.from('\r\n'), formBody([good])]),
-  ],
   'its boundary inside a file': [
     'file_ambiguous',
     formBody([{ ...good, data: Buffer.concat([sound, Buffer.from(`--${boundary}x`), sound]) }]),
   ],
-  ...Object.fromEntries(
-    Object.entries({
-      'filename and filename*': `Content-Disposition: form-data; name="file"; filename="a.wav"; filename*=UTF-8''b.exe`,
-      'two file names': 'Content-Disposition: form-data; name="file"; filename="a.wav"; filename="b.exe"',
-      'two dispositions':
-        'Content-Disposition: form-data; name="file"; filename="a.wav"\r\nContent-Disposition: form-data; name="x"',
-      'two types':
-        'Content-Disposition: form-data; name="file"; filename="a.wav"\r\nContent-Type: audio/wav\r\nContent-Type: text/html',
-      'a folded header': 'Content-Disposition: form-data;\r\n name="file"; filename="a.wav"',
-      'a bare line feed':
-        'Content-Disposition: form-data; name="file"; filename="a.wav"\nContent-Type: audio/wav',
-      'a NUL': 'Content-Disposition: form-data; name="file"; filename="a.wav\0.exe"',
-      'a transfer encoding':
-        'Content-Disposition: form-data; name="file"; filename="a.wav"\r\nContent-Transfer-Encoding: base64',
-      'a form in a form':
-        'Content-Disposition: form-data; name="file"; filename="a.wav"\r\nContent-Type: multipart/mixed; boundary=x',
-      'a space before the colon': 'Content-Disposition : form-data; name="file"; filename="a.wav"',
-      'an attachment': 'Content-Disposition: attachment; name="file"; filename="a.wav"',
-      'headers without end': `Content-Disposition: form-data; name="file"; filename="a.wav"\r\nX-Long: ${'x'.repeat(5000)}`,
-    }).map(([name, headers]) => [
-      `a second part with ${name}`,
-      ['file_ambiguous', formBody([good, { headers, data: sound }])] as const,
+  'a second part with two file names': [
+    'file_ambiguous',
+    formBody([
+      good,
+      {
+        headers: 'Content-Disposition: form-data; name="file"; filename="a.wav"; filename="b.exe"',
+        data: sound,
+      },
     ]),
-  ),
+  ],
 };
 
 for (const way of ways) {
