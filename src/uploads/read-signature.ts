@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { typesOfSignature } from '../content/media-types.ts';
 import { loadLibrary } from './load-library.ts';
 import { busy } from './upload-refusals.ts';
@@ -21,18 +22,15 @@ export async function readSignature(sample: Buffer): Promise<readonly string[] |
 async function askLibrary(sample: Buffer): Promise<readonly string[] | undefined> {
   const { fileTypeFromBuffer } = await loadFileType();
   const deadline = AbortSignal.timeout(deadlineMs);
-  try {
-    const options = { signal: deadline, maxBufferSize: sampleBytesMax };
-    const found = await Promise.race([fileTypeFromBuffer(sample, options), expiry(deadline)]);
-    if (found === undefined) return undefined;
-    const types = typesOfSignature(found.mime);
-    if (showsPictures(found.mime, sample)) return types.filter((type) => !type.startsWith('audio/'));
-    // Whatever it holds, it is an archive too: the library goes by the names inside.
-    return sample.subarray(0, 4).equals(zipMark) ? [...types, 'application/zip'] : types;
-  } catch {
-    if (deadline.aborted) throw busy('the type of a file was not read in time');
-    return undefined;
-  }
+  const options = { signal: deadline, maxBufferSize: sampleBytesMax };
+  const late = once(deadline, 'abort').then(() => undefined);
+  const found = await Promise.race([fileTypeFromBuffer(sample, options).catch(() => undefined), late]);
+  if (deadline.aborted) throw busy('the type of a file was not read in time');
+  if (found === undefined) return undefined;
+  const types = typesOfSignature(found.mime);
+  if (showsPictures(found.mime, sample)) return types.filter((type) => !type.startsWith('audio/'));
+  // Whatever it holds, it is an archive too: the library goes by the names inside.
+  return sample.subarray(0, 4).equals(zipMark) ? [...types, 'application/zip'] : types;
 }
 
 /** The canonical types whose files can be told by their first bytes. */
@@ -59,14 +57,6 @@ const zipMark = Buffer.from('PK\x03\x04');
 const deadlineMs = 5000;
 
 let known: ReadonlySet<string> | undefined;
-
-function expiry(deadline: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    deadline.addEventListener('abort', () => reject(new Error('the signature was not read in time')), {
-      once: true,
-    });
-  });
-}
 
 /** What tells the sounds that an ID3v2 tag may precede: `fLaC` is the longest. */
 const soundMarkBytes = 4;
