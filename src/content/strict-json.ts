@@ -123,11 +123,6 @@ function checkScalar(value: unknown, escaped: boolean): number {
   return 0;
 }
 
-interface Counted {
-  readonly strings: number;
-  readonly values: number;
-}
-
 /**
  * Counts the strings and values in a text, correctly if it turns out to be JSON; there, a backslash occurs only inside strings,
  * where it takes the next character with it.
@@ -135,7 +130,7 @@ interface Counted {
  * tree a duplicate has replaced the earlier member, so its key (and whatever was inside) is missing there. The two
  * counts are equal exactly when no key was given twice, after unescaping, at any level.
  */
-function count(text: string, escaped: boolean): Counted {
+function count(text: string, escaped: boolean): { readonly strings: number; readonly values: number } {
   let strings = 0;
   let values = 1;
   let last = 0;

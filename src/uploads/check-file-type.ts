@@ -77,7 +77,7 @@ export class FileTypeCheck {
       this.#state = 'signature';
     } else if (
       claimed.length > 0 &&
-      agreed.some((each) => isTextType(each) && mayBeText(each, { signature, sample }))
+      agreed.some((each) => isTextType(each) && mayBeText(each, signature, sample))
     ) {
       if (!this.#isText || !isUtf8Charset(this.#claims.charset)) throw this.#notText();
       this.#state = 'text';
@@ -146,16 +146,11 @@ function haveCommon([first, ...others]: readonly Claim[]): boolean {
  * A text may begin with the letters of a binary format (`MAC Address;…` like Monkey's Audio), because no file of that format is
  * text to its last byte; not like one that is itself written in text and is not what was claimed.
  */
-function mayBeText(type: string, { signature, sample }: Content): boolean {
+function mayBeText(type: string, signature: readonly string[] | undefined, sample: Buffer): boolean {
   if (!signature || signature.includes(type)) return true;
   if (type === 'text/plain' && signature.some(isTextType)) return true;
   if (signature.includes('application/xml')) return type.endsWith('+xml') || type === 'text/html';
   return beginsInLetters(sample) && !signature.some((each) => isWrittenInText(each, sample));
-}
-
-interface Content {
-  readonly signature: readonly string[] | undefined;
-  readonly sample: Buffer;
 }
 
 /** Whether there is no control character where signatures are looked for, so all of one is printable. */

@@ -13,8 +13,8 @@ export function addBodyFormats(ajv: Ajv2020): void {
     const test = testOf(ajv.formats[name]);
     if (test) ajv.addFormat(name, (text: string) => pattern.test(text) && test(text));
   }
-  for (const [name, { of, toAscii }] of Object.entries(international)) {
-    const test = testOf(ajv.formats[of]);
+  for (const [name, [ascii, toAscii]] of Object.entries(international)) {
+    const test = testOf(ajv.formats[ascii]);
     if (test) ajv.addFormat(name, (text: string) => test(toAscii(text)));
   }
   boundFormats(ajv);
@@ -46,17 +46,12 @@ const stricter: Readonly<Record<string, RegExp>> = {
   'uri-reference': RegExp(`^(?=[^\\s"<>\\\\^\`{|}]*$)(?:${scheme}|(?![^/?#]*:))${hierarchy}`, 'i'),
 };
 
-interface International {
-  /** The format that a text has when it is written in ASCII. */
-  readonly of: string;
-  readonly toAscii: (text: string) => string;
-}
-
-const international: Readonly<Record<string, International>> = {
-  iri: { of: 'uri', toAscii: withoutAlphabets },
-  'iri-reference': { of: 'uri-reference', toAscii: withoutAlphabets },
-  'idn-email': { of: 'email', toAscii: withoutAlphabets },
-  'idn-hostname': { of: 'hostname', toAscii: hostToAscii },
+/** The format that a text has when it is written in ASCII, and how it is. */
+const international: Readonly<Record<string, readonly [string, (text: string) => string]>> = {
+  iri: ['uri', withoutAlphabets],
+  'iri-reference': ['uri-reference', withoutAlphabets],
+  'idn-email': ['email', withoutAlphabets],
+  'idn-hostname': ['hostname', hostToAscii],
 };
 
 /** The characters that an IRI has beyond those of a URI (RFC 3987 §2.2) may stand wherever a letter may. */

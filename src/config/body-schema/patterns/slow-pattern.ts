@@ -130,9 +130,7 @@ function findGrowing(states: readonly State[], steps: Steps): Slowness | undefin
       (each) => each.circle !== undefined && each.circle !== circle,
     );
     for (const from of members) {
-      const to = later.find(
-        (each) => !isOverWith(from, each) && canDivide({ from, tries: from, to: each }, steps),
-      );
+      const to = later.find((each) => !isOverWith(from, each) && canDivide([from, from, each], steps));
       if (to === undefined) continue;
       if (from.text === '') return { kind: 'searching', at: to.text };
       return { kind: 'dividing', at: [from.text, to.text] };
@@ -151,7 +149,7 @@ function findVain(states: readonly State[], pastEnds: readonly State[], steps: S
     const isSearch = from.text === '';
     if (!from.ends || isSearch || from.circle === undefined || tries === undefined) continue;
     const tried = [...reachedFrom([tries], steps)].filter(({ circle }) => circle !== undefined);
-    const to = tried.find((each) => canDivide({ from, tries, to: each }, steps));
+    const to = tried.find((each) => canDivide([from, tries, each], steps));
     if (to !== undefined) return { kind: 'dividing', at: [from.text, to.text] };
   }
   return undefined;
@@ -200,8 +198,8 @@ function reachedFrom(members: readonly State[], steps: Steps): ReadonlySet<State
 }
 
 /** Whether the same text leads from a repetition back to it, from there (`tries`) to another, and from this one back to it. */
-function canDivide({ from, tries, to }: Division, steps: Steps): boolean {
-  const queue: (readonly [stays: State, goes: State, waits: State])[] = [[from, tries, to]];
+function canDivide([from, tries, to]: Three, steps: Steps): boolean {
+  const queue: Three[] = [[from, tries, to]];
   const seen = new Set<string>();
   for (const [stays, goes, waits] of queue) {
     for (const { first, second, takes } of pairsAfter(stays, goes, steps)) {
@@ -219,8 +217,4 @@ function canDivide({ from, tries, to }: Division, steps: Steps): boolean {
   return false;
 }
 
-interface Division {
-  readonly from: State;
-  readonly tries: State;
-  readonly to: State;
-}
+type Three = readonly [stays: State, goes: State, waits: State];
