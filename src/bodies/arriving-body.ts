@@ -13,10 +13,7 @@ export interface Arrivals {
 /** A body that is being read. */
 export interface ArrivingBody {
   readonly chunks: AsyncGenerator<Buffer, void>;
-  /**
-   * Ends the reading, begun or not, and lets the rest of the request flow to be discarded: a reader waiting for a chunk gets an
-   * error at once instead of waiting for the client.
-   */
+  /** Ends the reading, begun or not: who waits for a chunk gets an error at once, and the rest of the request is discarded. */
   readonly stop: () => void;
 }
 

@@ -17,10 +17,7 @@ interface Collecting {
   readonly arrivals: Arrivals;
 }
 
-/**
- * Takes a body that has come whole, as small ones do with their head, so that nothing has to listen for it. By now the parser has
- * given out all of its bytes, but not yet said that it is over.
- */
+/** Takes a body that has come whole, as small ones do with their head: nothing has to listen for it, nor for the parser's end. */
 export function takeArrived(
   req: IncomingMessage,
   contentLength: number | undefined,

@@ -16,10 +16,7 @@ export interface PartHeader {
   readonly spelling: string;
 }
 
-/**
- * Reads the header lines of one part, without the empty line that ends them. Each of the known ones may be there once; every other
- * form is one that some parser reads differently.
- */
+/** Reads the header lines of a part, known ones once each: every other form is one that some parser reads differently. */
 export function readPartHeader(block: Buffer): PartHeader {
   if (!isUtf8(block)) throw ambiguous('a part header is not UTF-8');
   const headers = new Map<string, string>();

@@ -70,10 +70,7 @@ function isInt64(value: number): boolean {
   return Number.isInteger(value) && value >= -(2 ** 63) && value < 2 ** 63;
 }
 
-/**
- * No string of a format may be longer, so that none takes long. `maxLength` and `pattern` are checked before `format`, so a
- * schema can be stricter.
- */
+/** So that no text of a format takes long. A schema can be stricter: `maxLength` and `pattern` are checked before `format`. */
 const formatLengthMax = 2048;
 
 const formatLengthMaxes: Readonly<Record<string, number>> = {

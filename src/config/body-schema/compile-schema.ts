@@ -5,10 +5,7 @@ import { createAjv, isNote } from './json-schema.ts';
 import { SchemaProblems } from './schema-problem.ts';
 import { declaredFields, subschemas } from './subschemas.ts';
 
-/**
- * Says what is wrong with a value in one sentence that names the field and the rule, never the value;
- * undefined when the value is valid.
- */
+/** Says what is wrong with a value in a sentence that names the field and the rule, never the value; undefined when it is valid. */
 export type BodyCheck = (value: unknown) => string | undefined;
 
 /**

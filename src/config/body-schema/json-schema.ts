@@ -72,10 +72,7 @@ export function isNote(keyword: string): boolean {
   return keyword.startsWith('x-') || notesOfOpenApi.includes(keyword);
 }
 
-/**
- * Ajv keeps each error of alternatives that all failed. Where a schema refers to itself in two, errors double with every level of
- * the body: 500 bytes took all memory. The first ones tell enough.
- */
+/** Ajv keeps each error of alternatives that all failed: with a schema that refers to itself in two, 500 bytes took all memory. */
 const errorsMax = 100;
 /** The names of the errors and their number in Ajv's code. */
 const { vErrors, errors } = names.default;
@@ -203,10 +200,7 @@ function changeCode(ajv: Ajv2020, keyword: string, change: (write: WriteCode) =>
   rule.code = change(rule.code.bind(rule));
 }
 
-/**
- * Ajv asks the values themselves whether they are equal: a body with a `valueOf` or `toString` of its own would break the check, and
- * one with a `constructor` would never be equal.
- */
+/** Ajv asks the values whether they are equal: a `valueOf` or `toString` in a body breaks its check, a `constructor` equals none. */
 function compareAsJson(ajv: Ajv2020): void {
   for (const keyword of ['const', 'enum']) {
     changeCode(ajv, keyword, (write) => (context) => {
