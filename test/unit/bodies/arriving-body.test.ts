@@ -73,13 +73,6 @@ test('no more is read than is taken', async () => {
   await body.chunks.return();
 });
 
-test('a client that sends too little while it is waited for is refused', async () => {
-  const { req, body } = arrive({ bytesPerSecondMin: 1000 });
-  const all = collect(body.chunks);
-  req.push('x'.repeat(10));
-  await assert.rejects(all, refusedWith('upload_too_slow'));
-});
-
 test('a client that keeps to the rate is read window after window, and one that sends a byte less is refused', async (t) => {
   const pass = clockOf(t);
   const { req, body } = arrive({ bytesPerSecondMin: 1000, rateWindowMs: 100 });
@@ -94,21 +87,25 @@ test('a client that keeps to the rate is read window after window, and one that 
   await assert.rejects(all, refusedWith('upload_too_slow'));
 });
 
-test('of all the time only that counts in which the client is waited for, once', async (t) => {
-  const pass = clockOf(t);
-  const { req, body } = arrive({ timeoutMs: 100, rateWindowMs: 30 });
-  for (const waitMs of [0, 50, 49]) {
-    const next = body.chunks.next();
-    await pass(waitMs);
-    req.push('x');
-    assert.equal((await next).value?.toString(), 'x');
-    // The taker's own.
-    await pass(1000);
-  }
-  const last = body.chunks.next();
-  void pass(1);
-  await assert.rejects(last, { code: 'upload_too_slow', message: /within 0.1 s/ });
-});
+test(
+  'of all the time only that counts in which the client is waited for, once',
+  { timeout: 10_000 },
+  async (t) => {
+    const pass = clockOf(t);
+    const { req, body } = arrive({ timeoutMs: 100, rateWindowMs: 30 });
+    for (const waitMs of [0, 50, 49]) {
+      const next = body.chunks.next();
+      await pass(waitMs);
+      req.push('x');
+      assert.equal((await next).value?.toString(), 'x');
+      // The taker's own.
+      await pass(1000);
+    }
+    const last = body.chunks.next();
+    void pass(1);
+    await assert.rejects(last, { code: 'upload_too_slow', message: /within 0.1 s/ });
+  },
+);
 
 test('what a client sent at first does not count for later', async () => {
   const { req, body } = arrive({ bytesPerSecondMin: 1000 });
@@ -128,17 +125,6 @@ test('a client that nobody waits for is not too slow', async () => {
   assert.equal((await body.chunks.next()).value?.toString(), 'y');
   await body.chunks.return();
 });
-
-test(
-  'a body that takes longer than its time is refused, even if it comes steadily',
-  { timeout: 10_000 },
-  async () => {
-    const { req, body } = arrive({ timeoutMs: 100, rateWindowMs: 60_000 });
-    const drip = setInterval(() => req.push('x'), 5);
-    await assert.rejects(collect(body.chunks), refusedWith('upload_too_slow'));
-    clearInterval(drip);
-  },
-);
 
 for (const [name, end, code] of [
   ['the client leaves', (req: IncomingMessage) => void req.destroy(), 'client_gone'],

@@ -171,20 +171,6 @@ describe('a spool leaves nothing behind', () => {
       assert.equal(await openFiles(directory), 0);
     });
   }
-
-  it('after many uploads at a time', async (t) => {
-    const { room, directory } = await openRoom(t);
-    await Promise.all(
-      Array.from({ length: 40 }, async (_, index) => {
-        const spool = room.open();
-        const bytes = randomBytes(index * 5 * KB);
-        await spool.write(bytes);
-        assert.ok((await readAll(spool)).equals(bytes));
-        await spool.close();
-      }),
-    );
-    assert.deepEqual([room.memoryBytes(), room.diskBytes(), await openFiles(directory)], [0, 0, 0]);
-  });
 });
 
 describe('the room of the spools is bounded', () => {
