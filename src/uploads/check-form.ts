@@ -21,7 +21,6 @@ const byteOrderMark = Buffer.from('\ufeff');
 
 interface OpenFile {
   readonly kind: 'file';
-  readonly label: string;
   /** Undefined for a file that `others: allow` lets through. */
   readonly rule: FileRule | undefined;
   readonly types: FileTypeCheck | undefined;
@@ -44,7 +43,7 @@ export class FormCheck implements PartHandler {
   #partCount = 0;
   #fieldCount = 0;
   #undecided: FileTypeCheck[] = [];
-  #filesBegun = 0;
+  #hasFile = false;
   #part: OpenPart | undefined;
 
   constructor(rule: FormRule, partRead: (fact: PartFact) => void) {
@@ -59,7 +58,7 @@ export class FormCheck implements PartHandler {
     }
     const { name, fileName, type } = header;
     const part = fileName === undefined ? this.#openField(name) : this.#openFile(header, fileName);
-    if (part.kind === 'file') this.#filesBegun += 1;
+    this.#hasFile ||= part.kind === 'file';
     const fact = { kind: part.kind, name, fileName, type: type ?? 'text/plain', bytes: 0 };
     this.#part = { ...part, fact };
   }
@@ -70,7 +69,7 @@ export class FormCheck implements PartHandler {
     fact.bytes += data.length;
     if (part.kind === 'file') {
       if (part.rule && fact.bytes > part.rule.sizeMax) {
-        throw fileTooLarge(part.label, part.rule.sizeMax);
+        throw fileTooLarge(fact.name, part.rule.sizeMax);
       }
       part.types?.write(data);
       return;
@@ -87,7 +86,7 @@ export class FormCheck implements PartHandler {
     const part = this.#current();
     const { fact } = part;
     if (part.kind === 'file') {
-      this.#checkSizeMin(part, fact.bytes);
+      checkSizeMin(part.rule, fact);
       part.types?.end();
     } else {
       this.#checkValue(fact.name, part.value.take());
@@ -97,7 +96,7 @@ export class FormCheck implements PartHandler {
 
   /** Whether a file has begun and the type of every file that has begun is known to be allowed. */
   typesPassed(): boolean {
-    return this.#filesBegun > 0 && this.#undecided.length === 0;
+    return this.#hasFile && this.#undecided.length === 0;
   }
 
   /** Decides the types that can be decided. Await it after every chunk. */
@@ -142,7 +141,7 @@ export class FormCheck implements PartHandler {
     checkFileName(fileName, name, rule);
     const types = rule.types && new FileTypeCheck(rule.types, { label: name, type, charset, fileName });
     if (types) this.#undecided.push(types);
-    return { kind: 'file', label: name, rule, types };
+    return { kind: 'file', rule, types };
   }
 
   /** A file in a field that the rule does not list: only its names are checked, that nobody takes it for something else. */
@@ -160,7 +159,7 @@ export class FormCheck implements PartHandler {
     if (this.#isLooselyListed(name))
       throw ambiguous('a file that no rule names has a name that some parsers take for the one of a rule');
     checkFileName(fileName, 'Every file', otherNames);
-    return { kind: 'file', label: 'The file', rule: undefined, types: undefined };
+    return { kind: 'file', rule: undefined, types: undefined };
   }
 
   #isLooselyListed(name: string): boolean {
@@ -182,12 +181,6 @@ export class FormCheck implements PartHandler {
       throw invalid(`The form must have at most ${countMax} text fields`);
     }
     return { kind: 'field', value: new CollectedBytes() };
-  }
-
-  #checkSizeMin({ label, rule }: OpenFile, bytes: number): void {
-    if (!rule || bytes >= rule.sizeMin) return;
-    if (bytes === 0) throw new Refusal('file_missing', { message: `${label} is empty` });
-    throw fileTooSmall(label, rule.sizeMin);
   }
 
   #checkValue(name: string, value: Buffer): void {
@@ -225,6 +218,12 @@ export class FormCheck implements PartHandler {
       names.length === 0 ? 'The form must hold no file' : `Files are taken only as ${names.join(', ')}`;
     return invalid(message, 'file in a field the rule does not name');
   }
+}
+
+function checkSizeMin(rule: FileRule | undefined, { name, bytes }: PartFact): void {
+  if (!rule || bytes >= rule.sizeMin) return;
+  if (bytes === 0) throw new Refusal('file_missing', { message: `${name} is empty` });
+  throw fileTooSmall(name, rule.sizeMin);
 }
 
 function unexpectedField(names: readonly string[]): Refusal {
