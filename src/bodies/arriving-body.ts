@@ -22,8 +22,6 @@ interface ReadingRule extends ArrivalRule {
   /** The refusal of a body that takes longer than it may. */
   readonly tooSlow: 'request_timeout' | 'upload_too_slow';
   readonly arrivals: Arrivals;
-  /** The time over which the rate is measured; five seconds, except in tests. */
-  readonly rateWindowMs?: number;
 }
 
 /**
@@ -58,12 +56,12 @@ export function readArriving(req: IncomingMessage, rule: ReadingRule): ArrivingB
   };
 }
 
-const rateWindowMs = 5000;
+/** The time over which the rate is measured. */
+const windowMs = 5000;
 
 class Arrival {
   readonly #req: IncomingMessage;
   readonly #rule: ReadingRule;
-  readonly #windowMs: number;
   readonly #chunks: Buffer[] = [];
   #ended = false;
   #failure: Refusal | undefined;
@@ -73,14 +71,12 @@ class Arrival {
   #countedAt = 0;
   #stopTimer: (() => void) | undefined;
   /** The running window: how long the client will have been waited for when it ends, and what it sent. */
-  #windowEndMs: number;
+  #windowEndMs = windowMs;
   #windowBytes = 0;
 
   constructor(req: IncomingMessage, rule: ReadingRule) {
     this.#req = req;
     this.#rule = rule;
-    this.#windowMs = rule.rateWindowMs ?? rateWindowMs;
-    this.#windowEndMs = this.#windowMs;
     req.on('data', this.#take).on('end', this.#end).on('close', this.#leave).on('error', this.#leave);
     req.on(bodyBroken, this.#fail);
     const reason = brokenBy(req);
@@ -170,13 +166,13 @@ class Arrival {
 
   #closeWindow(): void {
     const { bytesPerSecondMin } = this.#rule;
-    if (this.#windowBytes * 1000 < bytesPerSecondMin * this.#windowMs) {
+    if (this.#windowBytes * 1000 < bytesPerSecondMin * windowMs) {
       const rate = printSize(bytesPerSecondMin);
       this.#fail(
         new Refusal('upload_too_slow', { message: `The request body must arrive at ${rate} per second` }),
       );
     }
-    this.#windowEndMs = this.#waitedMs + this.#windowMs;
+    this.#windowEndMs = this.#waitedMs + windowMs;
     this.#windowBytes = 0;
   }
 }
