@@ -371,144 +371,83 @@ function circleOf(keyword: string): object {
   return { if: {}, else: {}, [keyword]: back };
 }
 
-const badSchemas: [name: string, schema: unknown, pointer: string, sentence: RegExp][] = [
-  ['a number', 5, '', /^a schema must be an object$/],
-  ['a list', [], '', /^a schema must be an object$/],
-  ['null', null, '', /^a schema must be an object$/],
+/** Each with its one fault: the place, and what is wrong there. */
+const badSchemas: [schema: unknown, fault: string][] = [
+  [5, ' a schema must be an object'],
+  [[], ' a schema must be an object'],
+  [null, ' a schema must be an object'],
   [
-    'an array that must hold something, and nothing',
     { type: 'array', contains: { const: 1 }, maxContains: 0 },
-    '/maxContains',
-    /^"maxContains" is less than "minContains", which is 1 where it is not given$/,
+    '/maxContains "maxContains" is less than "minContains", which is 1 where it is not given',
   ],
+  [{ maxLenght: 1 }, '/maxLenght unknown keyword "maxLenght", did you mean "maxLength"?'],
+  [{ note: 1 }, '/note unknown keyword "note", did you mean "not"?'],
+  [{ $defs: { 'a/b~c': { typ: 1 } } }, '/$defs/a~1b~0c/typ unknown keyword "typ", did you mean "type"?'],
+  [{ $async: true }, '/$async unknown keyword "$async"'],
+  [{ type: 'strin' }, '/type unknown type "strin", did you mean "string"?'],
+  [{ type: ['string', 'foo'] }, '/type/1 unknown type "foo"'],
   [
-    'a misspelt keyword',
-    { maxLenght: 1 },
-    '/maxLenght',
-    /^unknown keyword "maxLenght", did you mean "maxLength"\?$/,
-  ],
-  ['an unknown keyword', { note: 1 }, '/note', /^unknown keyword "note"/],
-  [
-    'a misspelt keyword under an odd name',
-    { $defs: { 'a/b~c': { typ: 1 } } },
-    '/$defs/a~1b~0c/typ',
-    /did you mean "type"/,
-  ],
-  ['$async', { $async: true }, '/$async', /^unknown keyword "\$async"$/],
-  ['a misspelt type', { type: 'strin' }, '/type', /^unknown type "strin", did you mean "string"\?$/],
-  ['an unknown type in a list', { type: ['string', 'foo'] }, '/type/1', /^unknown type "foo"$/],
-  [
-    'a null without its quotes in a list of types',
     { type: ['string', null] },
-    '/type/1',
-    /^a type is one of array, boolean, integer, "null" \(in quotes\), number, object, string$/,
+    '/type/1 a type is one of array, boolean, integer, "null" (in quotes), number, object, string',
   ],
+  [{ type: 'string', nullable: 'yes' }, '/nullable "nullable" must be true or false'],
+  [{ maxLength: '3' }, '/maxLength "maxLength" must be an integer'],
+  [{ minLength: -1 }, '/minLength "minLength" must not be less than 0'],
+  [{ required: true }, '/required "required" must be an array'],
+  [{ enum: 'a' }, '/enum "enum" must be an array'],
+  [{ items: [{}] }, '/items "items" must be an object or true or false'],
+  [of({ pattern: '(' }), '/properties/a/pattern "(" is not a regular expression: unterminated group'],
   [
-    'a "yes", which is a text to YAML 1.2',
-    { type: 'string', nullable: 'yes' },
-    '/nullable',
-    /^"nullable" must be true or false$/,
-  ],
-  ['text for a number', { maxLength: '3' }, '/maxLength', /^"maxLength" must be an integer$/],
-  ['a negative length', { minLength: -1 }, '/minLength', /^"minLength" must not be less than 0$/],
-  ['required: true', { required: true }, '/required', /^"required" must be an array$/],
-  ['enum that is no list', { enum: 'a' }, '/enum', /^"enum" must be an array$/],
-  ['items as a list', { items: [{}] }, '/items', /^"items" must be an object or true or false$/],
-  [
-    'a bad pattern',
-    of({ pattern: '(' }),
-    '/properties/a/pattern',
-    /^"\(" is not a regular expression: unterminated group$/,
-  ],
-  [
-    'a bad pattern as a key',
     { patternProperties: { '[': {} } },
-    '/patternProperties/[',
-    /is not a regular expression/,
+    '/patternProperties/[ "[" is not a regular expression: unterminated character class',
   ],
-  ['a misspelt format', { format: 'emial' }, '/format', /^unknown format "emial", did you mean "email"\?$/],
-  ['a reference to nothing', { $ref: '#/$defs/b' }, '/$ref', /^"#\/\$defs\/b" is nowhere in this schema/],
+  [{ format: 'emial' }, '/format unknown format "emial", did you mean "email"?'],
+  [{ $ref: '#/$defs/b' }, '/$ref "#/$defs/b" is nowhere in this schema, and a reference cannot leave it'],
+  [{ $dynamicRef: '#b' }, '/$dynamicRef "#b" is nowhere in this schema, and a reference cannot leave it'],
   [
-    'a dynamic reference to nothing',
-    { $dynamicRef: '#b' },
-    '/$dynamicRef',
-    /^"#b" is nowhere in this schema/,
-  ],
-  [
-    'a dynamic reference among pieces',
     { ...of({ $dynamicRef: '#b' }), $defs: { b: { $id: 'b', $dynamicAnchor: 'b' } } },
-    '/properties/a/$dynamicRef',
-    /^"\$dynamicRef" is not understood in a schema with an "\$id" inside: write a "\$ref"$/,
+    '/properties/a/$dynamicRef "$dynamicRef" is not understood in a schema with an "$id" inside: write a "$ref"',
   ],
   [
-    'unevaluated fields among pieces',
     { ...of({ unevaluatedProperties: false }), $defs: { b: { $id: 'b' } } },
-    '/properties/a/unevaluatedProperties',
-    /^"unevaluatedProperties" is not understood in a schema with an "\$id" inside: leave the "\$id" out$/,
+    '/properties/a/unevaluatedProperties "unevaluatedProperties" is not understood in a schema with an "$id" inside: leave the "$id" out',
   ],
-  ['a remote reference', { $ref: 'http://127.0.0.1/x' }, '/$ref', /cannot leave it$/],
-  ['a circle', { $ref: '#' }, '', /^the schema refers to itself without end$/],
+  [
+    { $ref: 'http://127.0.0.1/x' },
+    '/$ref "http://127.0.0.1/x" is nowhere in this schema, and a reference cannot leave it',
+  ],
+  [{ $ref: '#' }, ' the schema refers to itself without end'],
   ...['$ref', 'not', 'if', 'then', 'else', 'allOf', 'anyOf', 'oneOf', 'dependentSchemas'].map(
     (keyword): (typeof badSchemas)[number] => [
-      `a circle of ${keyword} two levels down`,
       { ...of(of({ $ref: '#/$defs/b' })), $defs: { b: circleOf(keyword) } },
-      '/$defs/b',
-      /^the schema refers to itself without end$/,
+      '/$defs/b the schema refers to itself without end',
     ],
   ),
   [
-    'an older dialect',
     { $schema: 'http://json-schema.org/draft-07/schema#' },
-    '/$schema',
-    /^only JSON Schema 2020-12 is understood/,
+    '/$schema only JSON Schema 2020-12 is understood: "https://json-schema.org/draft/2020-12/schema"',
   ],
-  ['else without if', { else: {} }, '/else', /^"else" means nothing without "if" beside it$/],
-  ['if alone', { if: {} }, '/if', /^"if" means nothing without "then" or "else" beside it$/],
-  ['minContains alone', { minContains: 1 }, '/minContains', /without "contains" beside it$/],
-  ['nullable alone', { nullable: true }, '/nullable', /without "type" beside it$/],
+  [{ else: {} }, '/else "else" means nothing without "if" beside it'],
+  [{ if: {} }, '/if "if" means nothing without "then" or "else" beside it'],
+  [{ minContains: 1 }, '/minContains "minContains" means nothing without "contains" beside it'],
+  [{ nullable: true }, '/nullable "nullable" means nothing without "type" beside it'],
+  [{ minLength: 3, maxLength: 2 }, '/minLength "minLength" is more than "maxLength"'],
+  [{ minimum: 0.5, maximum: 0 }, '/minimum "minimum" is more than "maximum"'],
+  [{ minimum: 2, exclusiveMaximum: 1 }, '/minimum "minimum" is more than "exclusiveMaximum"'],
   [
-    'a least length above the largest',
-    { minLength: 3, maxLength: 2 },
-    '/minLength',
-    /^"minLength" is more than "maxLength"$/,
-  ],
-  [
-    'a minimum above the maximum',
-    { minimum: 0.5, maximum: 0 },
-    '/minimum',
-    /^"minimum" is more than "maximum"$/,
-  ],
-  [
-    'a minimum above what the value must be less than',
-    { minimum: 2, exclusiveMaximum: 1 },
-    '/minimum',
-    /^"minimum" is more than "exclusiveMaximum"$/,
-  ],
-  [
-    'a required name that is refused where it stands',
     { required: ['a', 'fistName'], properties: { a: {}, firstName: {} }, additionalProperties: false },
-    '/required/1',
-    /^"additionalProperties" refuses "fistName", so every object is refused, did you mean "firstName"\?$/,
+    '/required/1 "additionalProperties" refuses "fistName", so every object is refused, did you mean "firstName"?',
   ],
   [
-    'a number among texts',
     { type: 'string', enum: ['a', null, 2026] },
-    '/enum/2',
-    /^this is not text, so "type" refuses it: put it in quotes$/,
+    '/enum/2 this is not text, so "type" refuses it: put it in quotes',
   ],
   [
-    'a number in the place of the only text, or null',
     { type: ['string', 'null'], const: 2026 },
-    '/const',
-    /^this is not text/,
+    '/const this is not text, so "type" refuses it: put it in quotes',
   ],
-  ['an empty enum', { enum: [] }, '/enum', /^"enum" is empty, so nothing would fit$/],
-  [
-    'a keyword of no draft',
-    { format: 'date', formatMaximum: '2030-01-01' },
-    '/formatMaximum',
-    /^unknown keyword "formatMaximum"/,
-  ],
+  [{ enum: [] }, '/enum "enum" is empty, so nothing would fit'],
+  [{ format: 'date', formatMaximum: '2030-01-01' }, '/formatMaximum unknown keyword "formatMaximum"'],
 ];
 
 describe('a body that does not fit its schema gets a sentence with the field and the rule', () => {
@@ -534,21 +473,8 @@ describe('a body that fits its schema passes', () => {
 });
 
 describe('a schema that is wrong is refused with the place and the cure', () => {
-  for (const [title, schema, pointer, sentence] of badSchemas) {
-    it(title, () => {
-      assert.throws(
-        () => compileBodySchema(schema),
-        (error) => {
-          assert.ok(error instanceof SchemaProblems, String(error));
-          assert.deepEqual(
-            error.problems.map((problem) => problem.pointer),
-            [pointer],
-          );
-          assert.match(error.message, sentence);
-          return true;
-        },
-      );
-    });
+  for (const [schema, fault] of badSchemas) {
+    it(`${JSON.stringify(schema)}: ${fault}`, () => assert.deepEqual(problemsOf(schema), [fault]));
   }
 });
 
