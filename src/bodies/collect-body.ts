@@ -31,10 +31,7 @@ export function takeArrived(
   return memory.take(size) ? (req.read(size) as Buffer) : undefined;
 }
 
-/**
- * All bytes of a body, if they come in time. 400 408 413 503.
- * They are counted as they arrive: a declared length is a claim, and a chunked body declares none.
- */
+/** All bytes of a body, if they come in time, counted as they arrive: a declared length is a claim. 400 408 413 503. */
 export function collectBody(
   req: IncomingMessage,
   sizeMax: number,

@@ -77,10 +77,7 @@ const known = new Map(
   }),
 );
 
-/**
- * One spelling only: both values quoted, the name first, no escapes and no other parameter. A parser that looks for
- * `name=` or `filename=` with a pattern then finds the same values as one that reads the grammar.
- */
+/** One spelling only, in which a parser that looks for `name=` with a pattern finds the same as one that reads the grammar. */
 const disposition = /^form-data; name="([^"\\]*)"(?:; filename="([^"\\]*)")?$/;
 
 /**

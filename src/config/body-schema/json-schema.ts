@@ -143,10 +143,7 @@ function lacksEmptyName({ data }: KeywordCxt): Code {
   return _`!Object.hasOwn(${data}, "")`;
 }
 
-/**
- * In a check below a list or map, the variables of Ajv's code still hold what they held for the previous value, here for an item that
- * a shorter array lacks. It fits, and the keywords that come after the tuple are checked as well.
- */
+/** An item that a shorter array lacks fits. To Ajv it is, in a list of arrays, what it was in the previous one. */
 function passWhatIsAbsent(ajv: Ajv2020): void {
   prepareCode(ajv, 'prefixItems', (context) => {
     const check = context.subschema.bind(context);
@@ -158,10 +155,7 @@ function passWhatIsAbsent(ajv: Ajv2020): void {
   });
 }
 
-/**
- * In a schema of one piece an anchor has one place, and `$dynamicRef` leads there as `$ref` does. Ajv silently takes it for the
- * whole schema if it has not passed that place before.
- */
+/** In a schema of one piece a `$dynamicRef` leads where a `$ref` does. Ajv may take it for the whole schema, and says nothing. */
 function readDynamicReferences(ajv: Ajv2020): void {
   const plain = ajv.getKeyword('$ref') as CodeKeywordDefinition;
   ajv.removeKeyword('$dynamicRef');
