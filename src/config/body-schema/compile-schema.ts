@@ -16,17 +16,14 @@ export function compileBodySchema(schema: AnySchema, depthMax: number): BodyChec
   const steps = new CheckSteps(depthMax);
   const validate = compile(schema, (value) => steps.follow(value));
   const fields = declaredFields(schema);
-  const judge: BodyCheck = (value) =>
-    validate(value) ? undefined : describeErrors(validate.errors ?? [], fields, value);
   return (value) => {
     steps.begin(value);
     try {
-      return judge(value);
+      return validate(value) ? undefined : describeErrors(validate.errors ?? [], fields, value);
     } catch (error) {
       // What a schema does at each level of a deep body may need more stack than there is.
-      const isTooMuch = error instanceof TooManySteps || error instanceof RangeError;
-      if (isTooMuch) return 'the body takes too many steps to check';
-      throw error;
+      if (!(error instanceof TooManySteps || error instanceof RangeError)) throw error;
+      return 'the body takes too many steps to check';
     } finally {
       steps.end();
     }
