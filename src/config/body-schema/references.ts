@@ -28,45 +28,40 @@ function lostReferences({ schema, pointer }: Subschema, references: References):
 
 type Schema = Subschema['schema'];
 
-/** A schema with an `$id`, and the whole one always: references inside start there. */
-interface Piece extends Subschema {
-  readonly base: string;
-}
-
 class References {
-  readonly #pieces: Piece[] = [];
-  readonly #pieceOf = new Map<Schema, Piece>();
+  /** A schema with an `$id`, and the whole one always: references inside start at its address. */
+  readonly #pieces: { readonly pointer: string; readonly base: string }[] = [];
+  readonly #baseOf = new Map<Schema, string>();
   /** Parts with a name of their own, by address. */
   readonly #named = new Map<string, Schema>();
 
   constructor(parts: readonly Subschema[]) {
-    for (const part of parts) {
-      const { schema, pointer } = part;
+    for (const { schema, pointer } of parts) {
+      const { $id, $anchor, $dynamicAnchor } = schema;
       const above = this.#pieces.findLast((piece) => isAtOrBelow(pointer, piece.pointer));
-      const piece = above !== undefined && schema['$id'] === undefined ? above : pieceOf(part, above);
-      if (piece !== above) this.#pieces.push(piece);
-      this.#pieceOf.set(schema, piece);
-      for (const anchor of [schema['$anchor'], schema['$dynamicAnchor']]) {
-        if (typeof anchor === 'string') this.#named.set(`${piece.base}#${anchor}`, schema);
+      let base = above?.base ?? '';
+      if (above === undefined || $id !== undefined) {
+        const id = typeof $id === 'string' ? $id : '';
+        base = addressOf(id, base)?.piece ?? id;
+        this.#pieces.push({ pointer, base });
+        this.#named.set(base, schema);
+      }
+      this.#baseOf.set(schema, base);
+      for (const anchor of [$anchor, $dynamicAnchor]) {
+        if (typeof anchor === 'string') this.#named.set(`${base}#${anchor}`, schema);
       }
     }
-    for (const { base, schema } of this.#pieces) this.#named.set(base, schema);
   }
 
   /** Undefined when it leads nowhere. */
   targetOf(from: Schema, reference: string): unknown {
-    const base = (this.#pieceOf.get(from) ?? this.#pieces[0])?.base ?? '';
+    const base = this.#baseOf.get(from) ?? this.#pieces[0]?.base ?? '';
     const address = addressOf(reference, base);
     if (address === undefined) return undefined;
     const { piece, fragment } = address;
     const isPointer = fragment === '' || fragment.startsWith('/');
     return isPointer ? follow(this.#named.get(piece), fragment) : this.#named.get(`${piece}#${fragment}`);
   }
-}
-
-function pieceOf({ schema, pointer }: Subschema, above: Piece | undefined): Piece {
-  const id = typeof schema['$id'] === 'string' ? schema['$id'] : '';
-  return { schema, pointer, base: addressOf(id, above?.base ?? '')?.piece ?? id };
 }
 
 /** What is before the `#` and what is after it, as the compiler reads them. Undefined if it is not an address. */
