@@ -9,8 +9,19 @@ import { demoKey, namePath } from '../helpers/start-gateway.ts';
 
 // What was validated is what the upstream sees: the very bytes, or nothing.
 
-/** As much as some bodies of the longest that the route takes. */
-const door = await openDoor({ after }, { limits: { bodyMemory: '32KB' } });
+const schema = {
+  type: 'object',
+  required: ['firstName', 'lastName'],
+  properties: { firstName: { type: 'string' }, lastName: { type: 'string' } },
+};
+const door = await openDoor(
+  { after },
+  {
+    // As much as some bodies of the longest that the route takes.
+    limits: { bodyMemory: '32KB' },
+    routes: [{ path: namePath, methods: ['POST'], body: { json: { maxSize: '16KB', schema } } }],
+  },
+);
 
 const name = '{"firstName":"Ada","lastName":"Lovelace"}';
 const plain = 'application/json';
