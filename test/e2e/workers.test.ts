@@ -63,6 +63,7 @@ const mayBeReadyLate = `--import=data:text/javascript,${encodeURIComponent(`
       }, 20);
     };
 `)}`;
+const faultOnSignal = `--import=data:text/javascript,process.on('SIGUSR2',()=>{throw(Error())})`;
 const upstream = await startRecordingUpstream({ after });
 const hole = await openBlackHole({ after });
 /** Serves the tests in turn, up to the one that drains it. */
@@ -84,7 +85,10 @@ const [onFile, brief] = await Promise.all([
   startGateway({ after }, overlay(over, { store: `sqlite:${filled}`, drain: { delay: '5m' } }), {
     upstream: upstream.url,
   }),
-  startGateway({ after }, overlay(over, { drain: { timeout: '1s' } }), { upstream: upstream.url }),
+  startGateway({ after }, overlay(over, { drain: { timeout: '1s' } }), {
+    upstream: upstream.url,
+    env: { NODE_OPTIONS: faultOnSignal },
+  }),
 ]);
 const get = (path: string): Buffer => requestBytes(`GET ${path}`, [['apiKey', demoKey]]);
 
@@ -297,30 +301,28 @@ test('there is one ready line, and every line of the log is whole, however long'
 });
 
 test('keys that are in the file and in the store are told of once at the start and by each reload, but for revoked ones', async () => {
-  const twice = onFile;
   const told = () =>
-    twice
+    onFile
       .logs()
       .filter(({ msg }) => String(msg).startsWith('keys of the file are in the store'))
       .map(({ level, keyIds }) => [level, keyIds]);
   const line = ['warn', ['demo', 'renamed']];
   await until(() => told().length === 1);
   // Another tells of it when the one that did has been replaced.
-  process.kill(workersOf(twice)[0] ?? 0, 'SIGKILL');
-  await until(() => workersOf(twice).length === 3);
-  appendFileSync(twice.configFile, '\n');
-  twice.child.kill('SIGHUP');
+  process.kill(workersOf(onFile)[0] ?? 0, 'SIGKILL');
+  await until(() => workersOf(onFile).length === 3);
+  appendFileSync(onFile.configFile, '\n');
+  onFile.child.kill('SIGHUP');
   await until(() => told().length === 2);
   assert.deepEqual(told(), [line, line]);
 });
 
 test('a worker that is replaced makes no store in the place of one that vanished, and takes no other', async () => {
-  const bereft = onFile;
-  const theirs = (end: string): string => `${bereft.folder}/theirs.db${end}`;
+  const theirs = (end: string): string => `${onFile.folder}/theirs.db${end}`;
   const starts = (reason: string): number =>
-    bereft.logText().split(`the store cannot be opened: ${reason}`).length - 1;
-  await until(() => workersOf(bereft).filter(lives).length === 2);
-  const ready = workersOf(bereft);
+    onFile.logText().split(`the store cannot be opened: ${reason}`).length - 1;
+  await until(() => workersOf(onFile).filter(lives).length === 2);
+  const ready = workersOf(onFile);
   for (const end of ['', '-wal', '-shm']) renameSync(filled + end, theirs(end));
   process.kill(ready.find(lives) ?? 0, 'SIGKILL');
   await until(() => starts(`cannot open ${filled}: there is no such file`) > 0);
@@ -329,7 +331,7 @@ test('a worker that is replaced makes no store in the place of one that vanished
   await until(() => starts(`${filled} is not the database that it was at the start`) > 0);
   removeStore(filled);
   for (const end of ['', '-wal', '-shm']) renameSync(theirs(end), filled + end);
-  await until(() => workersOf(bereft).length === ready.length + 1);
+  await until(() => workersOf(onFile).length === ready.length + 1);
 });
 
 test('a worker that hangs is told of, and so is its next answer, and the next page shows the pause; a gateway whose workers all hang is not ready', async () => {
@@ -355,10 +357,9 @@ test('a worker that hangs is told of, and so is its next answer, and the next pa
 
 test('what a worker had counted is kept when it is killed, though nobody asked for it', async (t) => {
   upstream.handler = (_, res) => void res.end('ok');
-  const counting = brief;
-  await until(() => workersOf(counting).length === 2);
-  const [one = 0, other = 0] = workersOf(counting);
-  const clients = await Promise.all(Array.from({ length: 20 }, () => openRaw(t, counting.port)));
+  await until(() => workersOf(brief).length === 2);
+  const [one = 0, other = 0] = workersOf(brief);
+  const clients = await Promise.all(Array.from({ length: 20 }, () => openRaw(t, brief.port)));
   for (const client of clients) {
     client.write(get('/v1/x'));
     await client.responses(1);
@@ -366,33 +367,50 @@ test('what a worker had counted is kept when it is killed, though nobody asked f
   // It is told of after some rounds, in each of which the leading process asked the other one.
   process.kill(other, 'SIGSTOP');
   t.after(() => void (lives(other) && process.kill(other, 'SIGCONT')));
-  await until(() => counting.logs().some(({ msg }) => msg === 'a worker does not answer'));
+  await until(() => brief.logs().some(({ msg }) => msg === 'a worker does not answer'));
   process.kill(one, 'SIGKILL');
   await until(() => !lives(one));
   process.kill(other, 'SIGCONT');
-  await until(async () => (await answeredSoFar(counting)) >= clients.length, { within: 10_000 });
-  assert.equal(await answeredSoFar(counting), clients.length);
+  await until(async () => (await answeredSoFar(brief)) >= clients.length, { within: 10_000 });
+  assert.equal(await answeredSoFar(brief), clients.length);
+});
+
+test('a worker that has a fault tells of it in the log, and is replaced', async () => {
+  await until(() => workersOf(brief).filter(lives).length === 2);
+  const ready = workersOf(brief);
+  const told = () => brief.logs().filter(({ level }) => level === 'fatal' || level === 'error');
+  const before = told().length;
+  process.kill(ready.find(lives) ?? 0, 'SIGUSR2');
+  await until(() => workersOf(brief).length > ready.length);
+  assert.deepEqual(
+    told()
+      .slice(before)
+      .map(({ msg, code }) => [String(msg).split(',')[0], code]),
+    [
+      ['a fault of the gateway itself', undefined],
+      ['a worker ended', 70],
+    ],
+  );
 });
 
 test('a worker that does not come to the end of its drain is told of', async (t) => {
   let arrived = 0;
   upstream.handler = () => void (arrived += 1);
-  const draining = brief;
-  await until(() => workersOf(draining).filter(lives).length === 2);
-  const errors = () => draining.logs().filter(({ level }) => level === 'error');
+  await until(() => workersOf(brief).filter(lives).length === 2);
+  const errors = () => brief.logs().filter(({ level }) => level === 'error');
   const before = errors().length;
-  const [killed = 0, hung = 0] = workersOf(draining).filter(lives);
+  const [killed = 0, hung = 0] = workersOf(brief).filter(lives);
   // So many that each of the two is given some.
-  const clients = await Promise.all(Array.from({ length: 16 }, () => openRaw(t, draining.port)));
+  const clients = await Promise.all(Array.from({ length: 16 }, () => openRaw(t, brief.port)));
   for (const client of clients) client.write(get('/v1/slow'));
   await until(() => arrived === clients.length);
   // The one that is killed is held up as well, or it might come to its own end first.
   for (const pid of [killed, hung]) process.kill(pid, 'SIGSTOP');
   t.after(() => void (lives(hung) && process.kill(hung, 'SIGKILL')));
-  draining.child.kill('SIGTERM');
-  await until(() => draining.logs().some(({ msg }) => String(msg).startsWith('stopping')));
+  brief.child.kill('SIGTERM');
+  await until(() => brief.logs().some(({ msg }) => String(msg).startsWith('stopping')));
   process.kill(killed, 'SIGKILL');
-  await draining.exited;
+  await brief.exited;
   const told = errors().slice(before);
   assert.deepEqual(
     told.map(({ msg, pid, signal }) => [msg, pid, signal]),
@@ -402,14 +420,6 @@ test('a worker that does not come to the end of its drain is told of', async (t)
     ],
   );
 });
-
-/** Takes the port of the one that is drained, and is there until all tests are over. */
-let next: Gateway | undefined;
-const undone: (() => void | Promise<void>)[] = [];
-after(async () => {
-  for (const undo of undone) await undo();
-});
-const faultOnSignal = `--import=data:text/javascript,process.on('SIGUSR2',()=>{throw(Error())})`;
 
 test('a drain waits for what every worker has in flight, also for one that is still starting and serves already, while another gateway takes the port', async (t) => {
   const waiting: (() => void)[] = [];
@@ -431,11 +441,7 @@ test('a drain waits for what every worker has in flight, also for one that is st
   await until(async () => (await fetch(`${gateway.adminUrl}/readyz`)).status === 503);
   rmSync(join(gateway.folder, lateFile));
   await until(() => refuses(gateway.port));
-  next = await startGateway(
-    { after: (undo) => void undone.push(undo) },
-    overlay(over, { listen: `127.0.0.1:${gateway.port}`, drain: { delay: '1m' } }),
-    { upstream: upstream.url, env: { NODE_OPTIONS: faultOnSignal } },
-  );
+  await startGateway(t, { listen: `127.0.0.1:${gateway.port}` });
   for (const answer of waiting) answer();
   for (const client of clients) assert.equal((await client.responses(1))[0]?.text, 'late');
   assert.deepEqual(await gateway.exited, { code: 0, signal: null });
@@ -445,42 +451,20 @@ test('a drain waits for what every worker has in flight, also for one that is st
   assert.deepEqual([told.length, errors()], [clients.length, before]);
 });
 
-test('a worker that has a fault tells of it in the log, and is replaced', async () => {
-  const faulty = next ?? assert.fail('none was started');
-  await until(() => workersOf(faulty).length === 2);
-  const [pid = 0] = workersOf(faulty);
-  process.kill(pid, 'SIGUSR2');
-  await until(() => workersOf(faulty).length === 3);
-  const told = faulty.logs().filter(({ level }) => level === 'fatal' || level === 'error');
-  const of = told.map(({ msg, code }) => [String(msg).split(',')[0], code]);
-  assert.deepEqual(of, [
-    ['a fault of the gateway itself', undefined],
-    ['a worker ended', 70],
-  ]);
+test('when the leading process is killed while they wait to drain its workers end, and finish what they have in flight', async (t) => {
+  const waiting: (() => void)[] = [];
+  upstream.handler = (_, res) => void waiting.push(() => res.end('late'));
+  const client = await openRaw(t, onFile.port);
+  client.write(get('/v1/slow'));
+  await until(() => waiting.length === 1);
+  onFile.child.kill('SIGTERM');
+  await until(() => onFile.logs().some(({ msg }) => String(msg).startsWith('stopping')));
+  await onFile.stop('SIGKILL');
+  await until(() => refuses(onFile.port));
+  for (const answer of waiting) answer();
+  assert.equal((await client.responses(1))[0]?.text, 'late');
+  await until(() => !workersOf(onFile).some(lives));
 });
-
-for (const { end, signal, exit } of [
-  { end: 'is killed while they wait to drain', signal: 'SIGKILL', exit: { code: null, signal: 'SIGKILL' } },
-  { end: 'has a fault', signal: 'SIGUSR2', exit: { code: 70, signal: null } },
-] as const) {
-  test(`when the leading process ${end} its workers end, and finish what they have in flight`, async (t) => {
-    const waiting: (() => void)[] = [];
-    upstream.handler = (_, res) => void waiting.push(() => res.end('late'));
-    const orphaned = (signal === 'SIGKILL' ? onFile : next) ?? assert.fail('none was started');
-    const client = await openRaw(t, orphaned.port);
-    client.write(get('/v1/slow'));
-    await until(() => waiting.length === 1);
-    if (signal === 'SIGKILL') {
-      orphaned.child.kill('SIGTERM');
-      await until(() => orphaned.logs().some(({ msg }) => String(msg).startsWith('stopping')));
-    }
-    assert.deepEqual(await orphaned.stop(signal), exit);
-    await until(() => refuses(orphaned.port));
-    for (const answer of waiting) answer();
-    assert.equal((await client.responses(1))[0]?.text, 'late');
-    await until(() => !workersOf(orphaned).some(lives));
-  });
-}
 
 test('what keeps a worker from starting keeps all from it, with the line and code of one process', async (t) => {
   const folder = tempFolder(t);
@@ -556,12 +540,6 @@ test('a configuration that comes to a worker while it starts is in force as soon
   const client = await openRaw(t, port);
   client.write(get('/v1/after'));
   assert.equal((await client.responses(1))[0]?.status, 200);
-});
-
-test('a worker cannot be started by hand', async (t) => {
-  const ended = await run(t, ['worker']);
-  assert.match(ended.stderr, /^gatehouse: a worker is started by [^\n]+\n$/);
-  assert.equal(ended.code, 64);
 });
 
 function run(t: TestContext, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<CliRun> {
