@@ -35,23 +35,34 @@ const gateway = await startGateway(
   },
   { upstream: upstream.url },
 );
+const others = {
+  open: 'a-key-with-a-long-name',
+  key: 'static-5b1f7c0e93d8',
+  token: 'operator-44d0e6a7b912',
+  password: 'store-password-71c0a5e94d',
+};
+const redis = await startRedisServer(scene, { args: ['--requirepass', others.password] });
+/** Has workers, and a store with a password. */
+const leading = await startGateway(
+  scene,
+  {
+    keys: [{ id: others.open, plan: 'free', secret: others.key }],
+    admin: { listen: '127.0.0.1:0', token: others.token },
+    store: redis.url.replace('//', `//:${others.password}@`),
+    workers: 2,
+  },
+  { env: { DEBUG: '*' } },
+);
 const line = (path: string): Promise<LogLine> =>
   until(() => gateway.logs().find((log) => log['path'] === path), { what: `the log line of ${path}` });
 
 // The first of all, because requests bring the key to it again.
-test('what is secret in the file soon leaves the memory of the process that read it', async (t) => {
-  const secrets = { key: 'static-5b1f7c0e93d8', token: 'operator-44d0e6a7b912' };
-  const open = 'a-key-with-a-long-name';
-  const leading = await startGateway(t, {
-    keys: [{ id: open, plan: 'free', secret: secrets.key }],
-    admin: { listen: '127.0.0.1:0', token: secrets.token },
-    workers: 2,
-  });
-  const find = searchMemory(leading.pid, [open]);
-  await until(() => find() === open, { what: 'a memory with what is no secret' });
+test('what is secret in the file soon leaves the memory of the process that read it', async () => {
+  const find = searchMemory(leading.pid, [others.open]);
+  await until(() => find() === others.open, { what: 'a memory with what is no secret' });
   for (const [{ pid }, ...hidden] of [
     [gateway, key, adminToken],
-    [leading, secrets.key, secrets.token],
+    [leading, others.key, others.token],
   ] as const) {
     const search = searchMemory(pid, hidden);
     await until(() => search() === undefined, { what: `a memory without ${hidden.join(' and ')}` });
@@ -146,14 +157,10 @@ test('line breaks, quotes and terminal controls of a client cannot forge a line'
   assert.doesNotMatch(gateway.logText(), /[\x80-\x9f]/);
 });
 
-test('the password of a store shows up in no log, even where DEBUG asks libraries what they do', async (t) => {
-  const password = 'store-password-71c0a5e94d';
-  const redis = await startRedisServer(t, { args: ['--requirepass', password] });
-  const store = `redis://:${password}@127.0.0.1:${redis.port}`;
-  const asked = await startGateway(t, { store, workers: 2 }, { env: { DEBUG: '*' } });
-  await asked.stop();
-  assert.ok(asked.logs().some(({ msg }) => msg === 'stopped'));
-  assert.ok(!asked.logText().includes(password));
+test('the password of a store shows up in no log, even where DEBUG asks libraries what they do', async () => {
+  await leading.stop();
+  assert.ok(leading.logs().some(({ msg }) => msg === 'stopped'));
+  assert.ok(!leading.logText().includes(others.password));
 });
 
 test('a key in whatever place of the command line shows up in no complaint about it', async () => {
