@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { test } from 'node:test';
 import { freePort } from './free-port.ts';
 import { parseResponses } from './parse-responses.ts';
-import { until } from './poll.ts';
-import { exchange, openRaw, requestBytes } from './raw-socket.ts';
-import { startRawUpstream } from './raw-upstream.ts';
+import { exchange, requestBytes } from './raw-socket.ts';
 import { startRecordingUpstream } from './recording-upstream.ts';
 import { startRedisServer } from './redis-server.ts';
-import { overlay } from './start-gateway.ts';
 
 const parsed = (text: string, options = {}): object[] =>
   parseResponses(Buffer.from(text, 'latin1'), options).map(({ status, text: body, complete }) => ({
@@ -86,55 +81,6 @@ test('the recording upstream keeps every byte of a request and echoes it', async
   assert.equal(request.complete, true);
 });
 
-test('the recording upstream sees a request whose body never ends', async (t) => {
-  const upstream = await startRecordingUpstream(t);
-  const raw = await openRaw(t, upstream.port);
-  raw.write('POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nab');
-  await until(() => upstream.requests[0]?.body.length === 2);
-  raw.socket.destroy();
-  await until(() => upstream.requests[0]?.aborted);
-  assert.equal(upstream.requests[0]?.complete, false);
-});
-
-test('the recording upstream comes back on its port', async (t) => {
-  const upstream = await startRecordingUpstream(t);
-  await upstream.close();
-  await assert.rejects(exchange(t, upstream.port, requestBytes('GET /')), { code: 'ECONNREFUSED' });
-  await upstream.reopen();
-  assert.equal((await exchange(t, upstream.port, requestBytes('GET /'))).status, 200);
-});
-
-test('the raw upstream follows its script, request by request', async (t) => {
-  const upstream = await startRawUpstream(t, (socket, bytes, index) => {
-    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n${index}${bytes.toString().at(-1)}`);
-  });
-  const raw = await openRaw(t, upstream.port);
-  raw.write(requestBytes('POST /', [], 'x'));
-  await raw.responses(1);
-  raw.write(requestBytes('POST /', [], 'y'));
-  const answers = await raw.responses(2);
-  assert.deepEqual(
-    answers.map(({ text }) => text),
-    ['0x', '0y'],
-  );
-});
-
-test('a Redis of its own can be stopped, started, frozen and thawed', async (t) => {
-  const redis = await startRedisServer(t);
-  await redis.stop();
-  await redis.start();
-  redis.signal('SIGSTOP');
-  const socket = connect(redis.port, '127.0.0.1');
-  t.after(() => void socket.destroy());
-  await once(socket, 'connect');
-  let reply = '';
-  socket.on('data', (chunk: Buffer) => (reply += chunk.toString()));
-  socket.write('PING\r\n');
-  assert.equal(reply, '');
-  redis.signal('SIGCONT');
-  await until(() => reply === '+PONG\r\n');
-});
-
 test('a Redis that cannot have its port says so, and there is nothing left to stop', async (t) => {
   const { port } = await startRedisServer(t);
   const undone: (() => void | Promise<void>)[] = [];
@@ -148,11 +94,4 @@ test('a port is given once, and is none that a connection may come to have', asy
   const ports = await Promise.all(Array.from({ length: 50 }, () => freePort()));
   assert.equal(new Set(ports).size, ports.length);
   assert.ok(ports.every((port) => port >= 10_000 && port < 20_000));
-});
-
-test('an overlay merges objects, replaces lists and takes away', () => {
-  assert.deepEqual(overlay({ a: { b: 1, c: [1, 2] }, d: 1 }, { a: { c: [3] }, d: undefined }), {
-    a: { b: 1, c: [3] },
-    d: undefined,
-  });
 });
