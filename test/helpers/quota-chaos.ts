@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as pause } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { lifetime } from '../../src/quota/periods.ts';
 import type { Usage } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
-import { startCallers, type Callers } from './callers.ts';
 import { until, type Scene } from './poll.ts';
-import { call, keysOf, openQuotaScene, type QuotaScene } from './quota-scene.ts';
+import { call, keysOf, openQuotaScene, type Answer, type QuotaScene } from './quota-scene.ts';
 import { durable, startRedisServer, type RedisServer } from './redis-server.ts';
 import type { Gateway } from './start-gateway.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
@@ -96,7 +96,7 @@ function spendingOf(
   t: Scene,
   { key, limit, scene, gateways, start, redis, proxy, ...parts }: Parts,
 ): Spending {
-  const callers = startCallers(t, { count: parts.callers, key, gateways: () => gateways });
+  const callers = startCallers(t, { callers: parts.callers, key, gateways });
   const arrived = (): number =>
     scene.upstream.requests.filter(({ headers }) => headers['x-gatehouse-key-id'] === key).length;
   const successes = (): number => callers.tally.get('200') ?? 0;
@@ -232,4 +232,46 @@ async function storeIsMissed({ tally }: Callers): Promise<void> {
   const before = missed();
   const deniedBefore = denied();
   await until(() => missed() > before || denied() > deniedBefore + 100);
+}
+
+/** People who call one after another, all the time, whatever they are answered. */
+interface Callers {
+  /** How often each answer came: `200`, or the refusal's code; `lost` when there was none. */
+  readonly tally: ReadonlyMap<string, number>;
+  stop(): Promise<void>;
+}
+
+/** Starts them with one key, at whatever gateways there are at the moment. */
+function startCallers(
+  t: Scene,
+  { callers: count, key, gateways }: Pick<Parts, 'callers' | 'key' | 'gateways'>,
+): Callers {
+  const tally = new Map<string, number>();
+  const ending = new AbortController();
+
+  async function callOn(index: number): Promise<void> {
+    for (let turn = index; !ending.signal.aborted; turn += 1) {
+      const gateway = gateways[turn % gateways.length];
+      const outcome = gateway === undefined ? 'nobody' : await outcomeOf(call(gateway, { key }));
+      tally.set(outcome, (tally.get(outcome) ?? 0) + 1);
+      if (outcome !== '200') await pause(100);
+    }
+  }
+
+  const running = Array.from({ length: count }, (_, index) => callOn(index));
+  const stop = async (): Promise<void> => {
+    ending.abort();
+    await Promise.all(running);
+  };
+  t.after(stop);
+  return { tally, stop };
+}
+
+async function outcomeOf(answer: Promise<Answer>): Promise<string> {
+  try {
+    const { status, refusal } = await answer;
+    return refusal ?? String(status);
+  } catch {
+    return 'lost';
+  }
 }
