@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { constants } from 'node:os';
 import { basename } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { hasEnded } from '../test/helpers/has-ended.ts';
+import { hasEnded } from '../test/helpers/processes.ts';
 import { CannotRun } from './cannot-run.ts';
 
 /** A process that is measured, or helps to measure; it and its children share the cores it was pinned to. */

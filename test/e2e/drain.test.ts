@@ -9,15 +9,14 @@ import { text as wholeText } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
 import { stringify } from 'yaml';
 import { codeOf } from '../../src/content/error-code.ts';
-import { lives } from '../helpers/lives.ts';
 import { until } from '../helpers/poll.ts';
+import { lives, workersOf } from '../helpers/processes.ts';
 import { exchange, openRaw, requestBytes, type RawSocket } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { refuses } from '../helpers/refuses.ts';
 import { main } from '../helpers/run-cli.ts';
 import { baseConfig, demoKey, startGateway } from '../helpers/start-gateway.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
-import { workersOf } from '../helpers/workers-of.ts';
 
 const over = {
   routes: [{ path: '/v1/*', methods: ['GET', 'POST'], body: { any: {} } }],

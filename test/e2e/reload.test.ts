@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { after, test, type TestContext } from 'node:test';
 import { parse, stringify } from 'yaml';
 import { createAdminClient } from '../helpers/admin-client.ts';
-import { lives } from '../helpers/lives.ts';
 import { until } from '../helpers/poll.ts';
+import { lives, workersOf } from '../helpers/processes.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream, type RecordingUpstream } from '../helpers/recording-upstream.ts';
 import { refuses } from '../helpers/refuses.ts';
@@ -21,7 +21,6 @@ import {
   type Yaml,
 } from '../helpers/start-gateway.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
-import { workersOf } from '../helpers/workers-of.ts';
 
 const token = 'a-token-of-more-than-32-characters';
 const over: Yaml = {

@@ -14,8 +14,8 @@ import { openStore } from '../../src/stores/open-store.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
 import { openBlackHole } from '../helpers/black-hole.ts';
-import { lives } from '../helpers/lives.ts';
 import { until } from '../helpers/poll.ts';
+import { lives, workersOf } from '../helpers/processes.ts';
 import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { refuses } from '../helpers/refuses.ts';
@@ -30,7 +30,6 @@ import {
   type Yaml,
 } from '../helpers/start-gateway.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
-import { workersOf } from '../helpers/workers-of.ts';
 
 const limit = 300;
 const quotaKey = 'k-of-a-quota';

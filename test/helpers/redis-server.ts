@@ -2,8 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { freePort } from './free-port.ts';
-import { hasEnded } from './has-ended.ts';
 import { until, type Scene } from './poll.ts';
+import { hasEnded } from './processes.ts';
 import { tempFolder } from './temp-folder.ts';
 
 /** A real redis-server of the test's own, on a free port of the loopback. */

@@ -7,8 +7,8 @@ import { finished } from 'node:stream/promises';
 import { stringify } from 'yaml';
 import { launch } from '../../src/commands/relaunch.ts';
 import { isObject } from '../../src/content/is-object.ts';
-import { hasEnded } from './has-ended.ts';
 import { until, type Scene } from './poll.ts';
+import { hasEnded } from './processes.ts';
 import { main } from './run-cli.ts';
 
 /** One line of the gateway's log. */
