@@ -11,12 +11,11 @@ import { safeMethods } from '../wire/safe-methods.ts';
  * cut off at once, when the time of the gateway or of its reader is over.
  */
 export class Connection {
-  /** How many requests have come on it. */
-  requests = 0;
   readonly #socket: Socket;
   readonly #onAnswer: () => void;
   /** In the order they came. Few, so a list is faster than a map. */
   readonly #inFlight: ServerResponse[] = [];
+  #requests = 0;
   /** Since when nothing has been in flight, if nothing is. */
   #idleSince = performance.now();
   /** The last request, if it was answered before all of its body had come. */
@@ -32,6 +31,11 @@ export class Connection {
     this.#socket = socket;
     this.#onAnswer = onAnswer;
     socket.prependListener('end', () => endHalfClosed(socket, this.#inFlight[0]));
+  }
+
+  /** How many requests have come on it. */
+  get requests(): number {
+    return this.#requests;
   }
 
   get inFlight(): number {
@@ -54,7 +58,7 @@ export class Connection {
   /** Counts a request until its answer is out. */
   enter(res: ServerResponse): void {
     const { req } = res;
-    this.requests += 1;
+    this.#requests += 1;
     this.#answered = undefined; // or a connection at work would keep two requests
     this.#inFlight.push(res);
     res.on('close', () => {

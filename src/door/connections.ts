@@ -10,16 +10,15 @@ import { Connection, endsAhead } from './connection.ts';
  * would start thousands of upstream calls.
  */
 export class Connections {
-  inFlight = 0;
-  /** How many there was no room for so far. */
-  refused = 0;
   readonly #limits: Limits;
   readonly #open = new Map<Socket, Connection>();
+  #inFlight = 0;
   /** Those whose answers are not out, refusals among them. */
   #unanswered = 0;
+  #refused = 0;
   #onDone = ignore;
   readonly #leave = (): void => {
-    this.inFlight -= 1;
+    this.#inFlight -= 1;
     this.#onDone();
   };
   readonly #noteAnswer = (): void => {
@@ -38,9 +37,18 @@ export class Connections {
     return this.#open.size;
   }
 
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
   /** Has it called whenever a request is done. */
   whenDone(listener: () => void): void {
     this.#onDone = listener;
+  }
+
+  /** How many there was no room for so far. */
+  get refused(): number {
+    return this.#refused;
   }
 
   get hasRoom(): boolean {
@@ -48,7 +56,7 @@ export class Connections {
   }
 
   refuse(socket: Socket): void {
-    this.refused += 1;
+    this.#refused += 1;
     socket.destroy();
   }
 
@@ -88,14 +96,14 @@ export class Connections {
       connection.giveUp();
       throw overloaded({ detail });
     }
-    this.inFlight += 1;
+    this.#inFlight += 1;
     return this.#leave;
   }
 
   /** Why no further request of this connection may begin, if none may. */
   #whyNot(connection: Connection): string | undefined {
     const { inFlight, inFlightPerConnection } = this.#limits;
-    if (this.inFlight >= inFlight) return 'limits.inFlight is reached';
+    if (this.#inFlight >= inFlight) return 'limits.inFlight is reached';
     if (connection.inFlight >= inFlightPerConnection) return 'limits.inFlightPerConnection is reached';
     return connection.isEnding ? endsAhead : undefined;
   }
@@ -159,7 +167,7 @@ export class Connections {
   /** Resolves when every connection is gone and every request has ended, or has had time to. */
   async gone(): Promise<void> {
     const deadline = performance.now() + gonePatienceMs;
-    while ((this.#open.size > 0 || this.inFlight > 0) && performance.now() < deadline) await pause(10);
+    while ((this.#open.size > 0 || this.#inFlight > 0) && performance.now() < deadline) await pause(10);
   }
 }
 

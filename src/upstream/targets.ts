@@ -89,14 +89,12 @@ export class Target {
   readonly seats: Seats;
   readonly buffered: BufferedLane;
   readonly streamed: StreamedLane;
-  /** How many answers have begun, and how often it was set aside. */
-  answers = 0;
-  absences = 0;
-  /** Others are preferred until then. */
-  asideUntil = 0;
   readonly #parts: TargetParts;
   /** Stays so until the first answer to a request that began after the change. */
   #state: 'in use' | 'not reached' | 'silent' = 'in use';
+  #asideUntil = 0;
+  #answers = 0;
+  #absences = 0;
   #isTold = false;
   #toldAt = -Infinity;
 
@@ -110,6 +108,21 @@ export class Target {
     this.streamed = createStreamedLane(this.url, config, { seats: this.seats, trust });
   }
 
+  /** How many answers have begun. */
+  get answers(): number {
+    return this.#answers;
+  }
+
+  /** How often it was set aside. */
+  get absences(): number {
+    return this.#absences;
+  }
+
+  /** Others are preferred until then. */
+  get asideUntil(): number {
+    return this.#asideUntil;
+  }
+
   get isAway(): boolean {
     return this.#state !== 'in use';
   }
@@ -118,7 +131,7 @@ export class Target {
   attempt(ending: Ending): ExchangeListener {
     const isTrial = this.#state === 'silent';
     const { connectMs, responseMs } = this.#parts.config.timeouts;
-    if (isTrial) this.asideUntil = performance.now() + connectMs + responseMs + asideMs;
+    if (isTrial) this.#asideUntil = performance.now() + connectMs + responseMs + asideMs;
     return new Attempt(this, isTrial, ending);
   }
 
@@ -128,11 +141,11 @@ export class Target {
 
   /** An answer has begun. If its request began before the target was set aside, it says nothing about the target now. */
   noteAnswer({ isTrial, absencesBefore }: Attempt): void {
-    this.answers += 1;
-    if (isTrial) this.asideUntil = 0;
-    if (this.#state === 'in use' || absencesBefore !== this.absences) return;
+    this.#answers += 1;
+    if (isTrial) this.#asideUntil = 0;
+    if (this.#state === 'in use' || absencesBefore !== this.#absences) return;
     this.#state = 'in use';
-    this.asideUntil = 0;
+    this.#asideUntil = 0;
     if (!this.#isTold) return;
     this.#isTold = false;
     this.#parts.events.usedAgain(this.#parts.config.name, this.url.origin);
@@ -140,8 +153,8 @@ export class Target {
 
   /** Who waited in vain for an answer shows that the target is silent, if no other had one meanwhile. An only target stays in use. */
   noteFailure({ isTrial, answersBefore }: Attempt, { sent, cause }: ExchangeFailed): void {
-    if (isTrial) this.asideUntil = 0;
-    const inVain = sent && cause instanceof ResponseTimeout && answersBefore === this.answers;
+    if (isTrial) this.#asideUntil = 0;
+    const inVain = sent && cause instanceof ResponseTimeout && answersBefore === this.#answers;
     if (inVain && this.#parts.config.targets.length > 1) this.#setAside('silent', cause);
   }
 
@@ -149,9 +162,9 @@ export class Target {
     const { config, events } = this.#parts;
     const now = performance.now();
     this.#state = state;
-    this.absences += 1;
+    this.#absences += 1;
     // Not before a trial under way has ended: a request that began earlier may fail late.
-    this.asideUntil = Math.max(this.asideUntil, now + asideMs);
+    this.#asideUntil = Math.max(this.#asideUntil, now + asideMs);
     // Another target may take them at once.
     if (config.targets.length > 1) this.seats.turnAway(cause);
     if (this.#isTold || now - this.#toldAt < quietMs) return;

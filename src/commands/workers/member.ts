@@ -21,16 +21,14 @@ export class Member {
   readonly #worker: Worker;
   readonly #logger: Logger;
   #readyAt: number | undefined;
+  #beganWith: HandedConfig | undefined;
+  #isGivenUp = false;
   /** Rounds since it last answered anything, or began to start. */
   #silentRounds = 0;
   #drained: Promise<void> | undefined;
   /** The answers that are waited for, by the numbers of their questions. */
   readonly #waiting = new Map<number, PromiseWithResolvers<AnyAnswer | undefined>>();
   #askedCount = 0;
-  /** The configuration of its start; undefined until it listens. */
-  beganWith: HandedConfig | undefined;
-  /** We have killed it. The log says why, unless we were asked to. */
-  isGivenUp = false;
   /** Another has been started in its place. */
   isRelieved = false;
 
@@ -49,13 +47,23 @@ export class Member {
     return this.#readyAt === undefined ? 0 : performance.now() - this.#readyAt;
   }
 
+  /** The configuration of its start; undefined until it listens. */
+  get beganWith(): HandedConfig | undefined {
+    return this.#beganWith;
+  }
+
+  /** We have killed it. The log says why, unless we were asked to. */
+  get isGivenUp(): boolean {
+    return this.#isGivenUp;
+  }
+
   /** A worker that is ending may be deaf already, which it tells as an error: its exit will say the rest. */
   send(order: Order): void {
     this.#worker.send(order);
   }
 
   begin(beginning: Beginning): void {
-    this.beganWith = beginning.config;
+    this.#beganWith = beginning.config;
     this.send({ kind: 'begin', beginning });
   }
 
@@ -124,10 +132,10 @@ export class Member {
 
   async #drain(): Promise<void> {
     const closed = new Promise((resolve) => this.#worker.process.once('close', resolve));
-    if (this.beganWith === undefined) this.kill();
+    if (this.#beganWith === undefined) this.kill();
     else this.send({ kind: 'drain' });
     const timer = setTimeout(() => {
-      if (!this.isReady && !this.isGivenUp) this.giveUp(tooSlow);
+      if (!this.isReady && !this.#isGivenUp) this.giveUp(tooSlow);
     }, drainedStartMs);
     await closed;
     clearTimeout(timer);
@@ -139,7 +147,7 @@ export class Member {
   }
 
   kill(): void {
-    this.isGivenUp = true;
+    this.#isGivenUp = true;
     this.#worker.process.kill('SIGKILL');
   }
 

@@ -25,8 +25,7 @@ export class LeaseDraws {
   readonly #time: StoreTime;
   readonly #steps: LeaseSteps;
   readonly #room: WaitingRoom<Waiter>;
-  /** How many leases are being drawn for. */
-  running = 0;
+  #running = 0;
 
   constructor(access: LedgerAccess, time: StoreTime, steps: LeaseSteps) {
     this.#access = access;
@@ -38,6 +37,11 @@ export class LeaseDraws {
       extraTurns: turnsFor.caller,
       onLate: (waiter) => this.#failWaiter(waiter, unavailable('No units came in time')),
     });
+  }
+
+  /** How many leases are being drawn for. */
+  get running(): number {
+    return this.#running;
   }
 
   /** Spends units that are held. */
@@ -84,7 +88,7 @@ export class LeaseDraws {
 
   #startDrawing(lease: Lease): void {
     lease.drawing = true;
-    this.running += 1;
+    this.#running += 1;
     void this.#drawForLine(lease);
   }
 
@@ -105,7 +109,7 @@ export class LeaseDraws {
       lease.drawing = false;
       if (lease.gone) this.#steps.retire(lease);
       else this.#steps.closeIfOneOfMany(lease, this.#time.tick());
-      this.running -= 1;
+      this.#running -= 1;
     }
   }
 
