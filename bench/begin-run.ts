@@ -25,7 +25,10 @@ function needGateway(): void {
     throw new CannotRun(`The gateway does not start here; after \`npm ci\` it should.\n${stderr}`);
 }
 
-/** Throws where another bench runs on this core. The name is no file (unix(7), abstract): it is free again however the bench ends. */
+/**
+ * Throws where another bench is running on this core: each would measure the other. The name that a bench takes is no file
+ * (unix(7), abstract addresses), so it is free again however the bench ends.
+ */
 export async function needAlone(core: string): Promise<void> {
   const name = createServer().unref();
   name.listen(`\0gatehouse-bench on core ${core}`);

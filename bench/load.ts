@@ -102,7 +102,10 @@ interface Counts {
   readonly refused: number;
 }
 
-/** wrk only counts refusals. Too many or too few are answers of another kind, but for what each connection has under way at the end. */
+/**
+ * wrk only tells how many answers were refusals. Too many or too few of them are answers of another kind, but for the requests that
+ * are under way when the load ends, one on each connection: these may all be of one kind.
+ */
 export function readSeen(
   { requests, connections }: Pick<Load, 'requests' | 'connections'>,
   counts: Counts,

@@ -68,7 +68,10 @@ interface Running {
   isWarm: boolean;
 }
 
-/** Starts the subjects side by side and loads them in turn, so that whatever else the machine does falls on all of them alike. */
+/**
+ * Starts the subjects of a scenario side by side and loads them in turn, round by round, so that whatever else the machine does
+ * falls on all of them alike. The one that is loaded has its core to itself: the others wait for requests.
+ */
 export async function measure(scenario: Scenario, options: MeasureOptions): Promise<Outcome> {
   const { names, pace } = options;
   const folder = join(options.folder, scenario.name);
@@ -135,7 +138,10 @@ function isBetween({ pid }: Started): boolean {
   return pid !== 0;
 }
 
-/** Warms one subject up and measures it at once: while it waits, Node's collector forgets what was learnt under load. */
+/**
+ * Warms one subject up and measures it at once: when idle, Node's collector forgets what was learnt under load, so a subject that
+ * had waited for its turn would be measured while it learns again.
+ */
 async function runRound(scenario: Scenario, one: Running, options: RunOptions): Promise<void> {
   const { measured, started } = one;
   const { pace, progress, requestsPerSecond } = options;

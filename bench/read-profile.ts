@@ -32,7 +32,10 @@ interface Written {
 
 const idle = new Set(['(idle)', '(root)']);
 
-/** Adds up the samples of a `.cpuprofile` that were taken in the stretch, but for those in which the thread was idle. */
+/**
+ * Adds up the samples of a `.cpuprofile` that were taken between two moments, in microseconds of the clock that `process.hrtime`
+ * reads. Time in which the thread had nothing to do is left out.
+ */
 export function readProfile(text: string, root: string, fromUs: number, toUs: number): Profile {
   const { nodes, startTime, samples, timeDeltas } = JSON.parse(text) as Written;
   let atUs = startTime;

@@ -27,7 +27,7 @@ if (ordinal(process.versions.node) < ordinal(nodeVersionMin)) {
   await runCommand();
 }
 
-/** Versions in their order, as numbers. */
+/** A number by which versions can be compared. */
 function ordinal(version: string): number {
   return version.split('.').reduce((sum, part) => sum * 1000 + Number(part), 0);
 }

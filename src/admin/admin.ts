@@ -127,7 +127,10 @@ function createHandler({ configInForce, readiness, metrics, logger }: AdminParts
   };
 }
 
-/** As kube-apiserver has `exclude`. What is misspelt is refused: it would show in the outage that it was meant for. */
+/**
+ * Whether `/readyz` is to leave out the store, as that of kube-apiserver leaves out what `exclude` names. What is misspelt is
+ * refused: otherwise that would show only in the outage that it was meant for.
+ */
 function excludesStore(target: string): boolean {
   const parameters = [...new URLSearchParams(readTarget(target).query)];
   if (parameters.every(([name, value]) => name === 'exclude' && value === 'store'))

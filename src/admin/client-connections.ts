@@ -20,7 +20,10 @@ export interface Conversation {
   latest: ServerResponse | undefined;
 }
 
-/** Bounds what clients may take before they have shown a token: Node bounds neither connections nor what is asked ahead on one. */
+/**
+ * Leads the requests of a server to the listener, and bounds what clients may take before they have shown a token: Node bounds
+ * neither connections nor what is asked ahead on one.
+ */
 export function leadRequests(server: Server, listener: RequestListener): void {
   /** One for each open connection. That of the connection used last is at the end. */
   const conversations = new Map<Socket, Conversation>();

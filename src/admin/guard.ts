@@ -48,7 +48,10 @@ export function createGuard({ admin }: Pick<Config, 'admin'>, logger: Logger) {
   };
 }
 
-/** Compares with every token, whichever fits: the time it takes shows neither their length nor content, nor which of them it is. */
+/**
+ * Compares with every token, whichever fits, so the time it takes shows neither the length nor the content of one, nor which of
+ * them it is.
+ */
 function findToken(given: string, tokens: readonly AdminToken[]): AdminToken | undefined {
   const digest = hash('sha256', given, 'buffer');
   let found: AdminToken | undefined;

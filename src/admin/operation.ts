@@ -7,7 +7,10 @@ import type { SentLines } from './read-request.ts';
 import type { Fields, Values } from './read-values.ts';
 import type { Answer } from './send-answer.ts';
 
-/** One thing that the admin API can do. Requests are checked by it, and the document is written from it: they cannot differ. */
+/**
+ * One thing that the admin API can do. Requests are routed and checked by it, and the OpenAPI document is written from it, so the
+ * two cannot differ.
+ */
 export interface Operation {
   /** The `operationId`. */
   readonly id: string;

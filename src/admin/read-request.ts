@@ -34,7 +34,10 @@ export function readTarget(target: string): { readonly path: string; readonly qu
   return { path, query };
 }
 
-/** Reads one JSON object. Where none is required no body is an empty one; chunks may hold nothing, which is none (RFC 9112 §6.3). */
+/**
+ * Reads a body that is one JSON object. Where none is required, no body counts as an empty object, and so do chunks that hold
+ * nothing: they are no body either (RFC 9112 §6.3).
+ */
 export async function readJsonBody(
   req: IncomingMessage,
   res: ServerResponse,
@@ -85,7 +88,10 @@ export function readIfMatch(req: IncomingMessage): readonly number[] | undefined
   return tags.flatMap((tag) => (/^"(?:0|[1-9]\d{0,14})"$/.test(tag) ? [Number(tag.slice(1, -1))] : []));
 }
 
-/** The request by its Idempotency-Key. Names of one token never clash with those of another. */
+/**
+ * The request by the name that the caller gave it in Idempotency-Key. Names of one token never clash with those of another.
+ * Anything else asked of a key under one of its names is another request.
+ */
 export function readMark(
   req: IncomingMessage,
   { operation, actor, content }: { operation: string; actor: string; content: unknown },
@@ -159,7 +165,10 @@ function giveUpLater(req: IncomingMessage): NodeJS.Timeout {
   return setTimeout(() => req.socket.destroy(), patienceMs).unref();
 }
 
-/** A client that is refused need not send its body. HTTP/1.0 knows no interim answers (RFC 9110 §15.2). */
+/**
+ * Asks for the body, once it will be read: a client that is refused need not send it. HTTP/1.0 knows no interim answers (RFC 9110
+ * §15.2).
+ */
 function acceptBody({ headers, httpVersion }: IncomingMessage, res: ServerResponse): void {
   if (httpVersion === '1.1' && /\b100-continue\b/i.test(headers.expect ?? '')) res.writeContinue();
 }

@@ -21,7 +21,10 @@ export interface ReadinessReport {
 
 /** Probes come often and from several sides; the answer is at most this old. */
 const keptForMs = 1000;
-/** How long an answer waits: those who ask often give up after a second. What takes longer counts as it last turned out. */
+/**
+ * How long an answer waits for what it looks at, as those who ask often give up after a second. What takes longer, as a connection
+ * that comes to nothing does, counts as it last turned out.
+ */
 const patienceMs = 300;
 
 type Probed = Pick<Upstream, 'name' | 'probe'>;

@@ -124,7 +124,10 @@ const exampleKey = {
   ],
 };
 
-/** By their names under `components.schemas`; those of `values` bodies are defined with their operations. */
+/**
+ * The schemas of the document, by their names under `components.schemas`; those of `values` bodies are defined with their
+ * operations.
+ */
 export const schemas: Readonly<Record<string, Schema>> = {
   Key: { ...keySchema, examples: [exampleKey] },
   Secret: secretSchema,

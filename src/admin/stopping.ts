@@ -10,7 +10,10 @@ export class Stopping {
     for (const giveUp of this.#waiting) giveUp();
   }
 
-  /** What a client is asked to send, unless the gateway stops. A race against one shared promise would hold on to all ever read. */
+  /**
+   * What a client is asked to send, unless the gateway stops first: then it is not even asked. Racing it against one shared promise
+   * would do, but that would hold on to everything ever read while the gateway runs.
+   */
   async orStop<T>(read: () => Promise<T>): Promise<T> {
     if (this.#begun) throw stoppingProblem();
     const { promise, resolve, reject } = Promise.withResolvers<T>();

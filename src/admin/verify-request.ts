@@ -49,7 +49,10 @@ export function requireAddress(from: string | undefined): void {
   if (from !== undefined && isIP(from) === 0) throw invalidField('from', 'is not an IP address');
 }
 
-/** Says what the gateway would say to a secret, or to a request with it. Nothing is charged or counted. */
+/**
+ * Says what the gateway would say to a secret, or, with a path, to a request with it. Nothing is charged or counted. Throws a
+ * `KeyProblem` for an address that is none.
+ */
 export async function verifyRequest(
   secret: string,
   { client: from, path, method = 'GET' }: ImaginedRequest,

@@ -13,7 +13,10 @@ export interface Arrivals {
 /** A body that is being read. */
 export interface ArrivingBody {
   readonly chunks: AsyncGenerator<Buffer, void>;
-  /** Ends the reading, begun or not: who waits for a chunk gets an error at once, and the rest of the request is discarded. */
+  /**
+   * Ends the reading, begun or not: a reader that waits for a chunk gets an error at once, and the rest of the request is
+   * discarded.
+   */
   readonly stop: () => void;
 }
 

@@ -17,7 +17,10 @@ interface Collecting {
   readonly arrivals: Arrivals;
 }
 
-/** Takes a body that has come whole, as small ones do with their head: nothing has to listen for it, nor for the parser's end. */
+/**
+ * Takes a body that has come whole, as small ones do with their head, so that nothing has to listen for it. By now the parser has
+ * given out all of its bytes, but not yet said that it is over.
+ */
 export function takeArrived(
   req: IncomingMessage,
   contentLength: number | undefined,
@@ -31,7 +34,10 @@ export function takeArrived(
   return memory.take(size) ? (req.read(size) as Buffer) : undefined;
 }
 
-/** All bytes of a body, if they come in time, counted as they arrive: a declared length is a claim. 400 408 413 503. */
+/**
+ * All bytes of a body, if they come in time. They are counted as they arrive: a declared length is a claim, and a chunked body
+ * declares none. 400 408 413 503.
+ */
 export function collectBody(
   req: IncomingMessage,
   sizeMax: number,

@@ -26,8 +26,8 @@ export class Spot<Guest extends object> {
 }
 
 /**
- * Waiting guests, in the order they came. Nothing leads to those who left: an old `Set` or `Map` would keep them, with their
- * requests, until the whole heap is collected (record 32).
+ * Waiting guests, in the order they came. Nothing here leads to those who left: a `Set` or `Map` that has lived for a while would
+ * keep them, with everything that belongs to their requests, until the whole heap is collected (record 32).
  */
 export class Line<Guest extends object> {
   /** Before the first and after the last. */

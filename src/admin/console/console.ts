@@ -28,7 +28,8 @@ const types: Readonly<Record<string, string>> = {
 
 /**
  * The page holds an operator's token, so it runs only its own scripts, calls only this listener, and cannot be framed. Trusted
- * Types make the browser refuse markup made from text. None of it is cached: page and scripts always come from one release.
+ * Types make the browser refuse markup made from text, should a script ever try. None of it is cached (`no-store`, as everywhere on
+ * this listener): page and scripts always come from one release.
  */
 const pageHeaders = {
   'Content-Security-Policy': [
