@@ -49,8 +49,9 @@ function wordsOf(command: Command, path: string): readonly CommandWords[] {
 }
 
 /**
- * Values follow the command, whose words are still offered; where an option or a command takes a file, the shell offers files.
- * What is computed stands in `$((…))`: in a slice zsh takes a letter after the colon for a modifier.
+ * Words that are neither an option nor a command are values; they follow the command, whose words are still offered. For the value
+ * of an option, and where a command takes a file, files are offered, as a shell does by itself when it has nothing else. What is
+ * computed stands in `$((…))`: in a slice zsh takes a letter after the colon for a modifier.
  */
 function bashScript(name: string, commands: readonly CommandWords[]): string {
   const longestFirst = commands.toSorted((a, b) => b.path.length - a.path.length);

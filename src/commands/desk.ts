@@ -40,7 +40,10 @@ const askAgainAfterMs = 200;
 /** People who see nothing happen for longer wonder why. */
 const sayNothingForMs = 1500;
 
-/** Lets a command work on the store, or says in one line why not. Only what makes keys may make it: the folder may be wrong. */
+/**
+ * Opens the store of a configuration, lets the command work, and says in one line why it could not. Only a command that makes keys
+ * may make the store as well, and says so: the user may be in the wrong folder.
+ */
 export async function atDesk(
   { config: file, create = false, readOnly = false, check }: DeskOptions,
   work: (desk: TerminalDesk) => Promise<number>,

@@ -5,7 +5,10 @@ import type { Terminal } from './terminal.ts';
 
 type Output = Pick<Terminal, 'stdout' | 'stderr'>;
 
-/** Ends the process when standard output cannot be written: in silence if its reader, such as `head`, has what it wanted. */
+/**
+ * Ends the process when standard output cannot be written, in one place for all commands. Of a reader that has gone, as `head` does
+ * once it has what it wanted, nothing is said.
+ */
 export function watchOutput({ stdout, stderr }: Output): void {
   stdout.on('error', (error) => {
     if (codeOf(error) === 'EPIPE') process.exit(endedBy.SIGPIPE);

@@ -65,7 +65,10 @@ function hasWorkingDirectory(): boolean {
   }
 }
 
-/** Commander's `help` looks only one level deep, and does not complain about words it does not know. */
+/**
+ * Turns `help keys create` into `keys help create`, because commander's `help` looks only one level deep, and `help nonsense` into
+ * `nonsense`, because `help` does not complain about words it does not know.
+ */
 function mendHelp(argv: readonly string[], { commands }: Command): readonly string[] {
   const [first = '', second, ...rest] = argv.slice(2);
   const [word, inner] = first === 'help' ? [second, ...rest] : second === 'help' ? [first, ...rest] : [];

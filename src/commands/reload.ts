@@ -25,8 +25,8 @@ export interface ReloaderOptions {
 }
 
 /**
- * Reads the configuration again when asked, one reload at a time. One that is not valid, or changes what is fixed for the life of
- * the process, is refused as a whole.
+ * Reads the configuration again when asked, one reload at a time. A configuration that is not valid, or changes what is fixed for
+ * the life of the process, is refused as a whole: the log says why, and the previous one stays in force.
  */
 export class Reloader {
   readonly #options: Omit<ReloaderOptions, 'present'>;

@@ -49,7 +49,10 @@ interface Way {
   readonly status: 401 | 404 | 500;
 }
 
-/** Whether a key shows up in a log, an answer or a metric: a canary takes every path through the stages that see keys. */
+/**
+ * Whether a key that is sent shows up in a log, an answer or a metric. A canary takes every path through the stages that see keys,
+ * with the gateway's own loggers and answerer, without a port and with all outputs in memory.
+ */
 export async function leaksSecrets(makeLogger: typeof createLogger): Promise<boolean> {
   const canary = createKeyFormat('canary').create();
   const written: string[] = [];

@@ -17,8 +17,8 @@ export interface Stop {
 }
 
 /**
- * A second SIGINT or SIGTERM ends the process at once: asking twice, in whatever way, means not wanting to wait. A SIGHUP asks it
- * to stop when its terminal has been closed, and to reload otherwise.
+ * Listens for signals that ask the process to stop. A SIGINT or SIGTERM after that ends it at once: asking twice, in whatever way,
+ * means not wanting to wait. A SIGHUP asks it to stop when its terminal has been closed, and to reload otherwise.
  */
 export function nextStop(hasTerminal = canOpenTerminal): Stop {
   const { promise: asked, resolve } = Promise.withResolvers<StopSignal>();

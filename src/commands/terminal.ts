@@ -45,7 +45,10 @@ async function ask(question: string, { stdin, stderr }: Terminal): Promise<strin
   return answer;
 }
 
-/** Undefined for Ctrl-C. A key never goes on a command line, where other users and the shell history can see it. */
+/**
+ * Undefined for Ctrl-C. A key never goes on a command line, where other users and the shell history can see it. What is longer than
+ * `bytesMax` is refused: it is no key, but perhaps the wrong file.
+ */
 export async function readSecret({ stdin, stderr }: Terminal, bytesMax: number): Promise<string | undefined> {
   // Read as text it would lose a byte order mark, with which no key is found.
   if (!stdin.isTTY) return (await collectAll(stdin, bytesMax, moreThanAKey)).toString().replace(/\r?\n$/, '');

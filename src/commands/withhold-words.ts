@@ -1,4 +1,7 @@
-/** What Commander says of a wrong word, and what is left of it. Words may stay that are nearly a command, or written like an option. */
+/**
+ * What Commander says about a wrong word, and what is left of it here. A word may stay as typed where it is as short and plain as a
+ * command, or written like an option: a secret is not.
+ */
 const repetitions: readonly (readonly [said: RegExp, left: string])[] = [
   [/^(error: too many arguments.*? but got \d+): [^]*$/, '$1.\n'],
   [/^(error: unknown command) '(?![a-z]{1,12}'\n)[^]*'\n$/, '$1\n'],

@@ -5,13 +5,16 @@ import type { Traffic } from './collect-when-quiet.ts';
 const crowd = 128;
 const lookEveryMs = 1000;
 
-/** What half of the young generation holds at most, and at first, in MB. What is in flight has to fit, or is taken for lasting. */
+/**
+ * What half of the young generation holds at most, and at first, in MB. What is in flight has to fit into it: requests that do not
+ * are taken for lasting, and moved to the old generation, whose collections are felt.
+ */
 export const youngGeneration = ['--max-semi-space-size=16', '--min-semi-space-size=10'];
 
 /**
  * Lets the young generation grow only while there is a crowd; left alone V8 soon doubles it. Kept small, a gateway with 64
- * connections has 126 MB resident instead of 141, one with a million keys 141 instead of 153. With 512 connections it would cost
- * a quarter of the throughput. Where somebody has chosen the size nothing is done.
+ * connections has 126 MB resident instead of 141, and one with a million keys 141 instead of 153. With 512 connections it would
+ * cost a quarter of the throughput. When it is quiet again V8 shrinks it. Where somebody has chosen the size nothing is done.
  */
 export function growInACrowd(traffic: Pick<Traffic, 'inFlight'>): void {
   if (!youngGeneration.every((flag) => process.execArgv.includes(flag))) return;

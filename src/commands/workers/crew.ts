@@ -62,7 +62,10 @@ export class Crew {
     this.#starts = new Starts(options.startsAtOnce);
   }
 
-  /** Starts them all. Rejects when the first cannot start: what keeps it would keep all. After it each that ends is replaced. */
+  /**
+   * Starts them all. What keeps the first from starting would keep all of them, so then this rejects with its exit code. Once it
+   * has started, each that ends is replaced, whether it had started or not.
+   */
   async start(beginning: Beginning): Promise<Address> {
     this.#beginning = beginning;
     const { count, stopAsked, stopPatienceMs } = this.#options;
@@ -80,7 +83,10 @@ export class Crew {
     for (const member of this.#members) member.giveUp(tooSlow);
   }
 
-  /** Asks all that are ready, and passes on each answer as it comes. Resolves when all have answered, or have had the time to. */
+  /**
+   * Asks every worker that is ready, and passes on each answer as it comes: a moment later its worker may have ended. Resolves when
+   * all have answered, or have had the time to.
+   */
   async ask<About extends keyof Answers>(
     about: About,
     heard: (answer: Answers[About], pid: number) => void,
@@ -116,15 +122,18 @@ export class Crew {
     teller?.send({ kind: 'tellKeys' });
   }
 
-  /** What is asked next should be answered before the next round. One that hangs is still dealt connections, so it has to go. */
+  /**
+   * Begins a round: what is asked next should have an answer before the next round. A worker that hangs would go on being dealt
+   * connections that nobody takes, so it does not stay.
+   */
   beginRound(): void {
     if (this.#state === 'ending') return;
     for (const member of this.#members) member.missRound();
   }
 
   /**
-   * Lets them finish what is in flight; after `patienceMs` they are killed. One that SIGKILL does not end, as it waits in the
-   * kernel for a disk, is left behind.
+   * Lets every worker finish what it has in flight, and resolves when all have ended; after `patienceMs` they are killed. One that
+   * SIGKILL does not end, because it waits in the kernel for a disk that does not answer, is left behind.
    */
   async drain(patienceMs: number): Promise<void> {
     this.#state = 'ending';

@@ -6,7 +6,10 @@ import type { Answers, Beginning, Order } from './worker-messages.ts';
 
 type AnyAnswer = Answers[keyof Answers];
 
-/** A silent worker is told of after the first number of rounds and killed after the second, 30 s. A machine that sleeps has none. */
+/**
+ * A silent worker is reported after the first number of rounds and killed after the second, 30 s, longer than any honest pause.
+ * Rounds are counted, not time: while a machine sleeps there are none.
+ */
 const toldRounds = 3;
 const killedRounds = 16;
 /** One that does not become ready is killed after a minute: a start takes seconds, on a slow disk or processor some more. */
@@ -122,8 +125,8 @@ export class Member {
   }
 
   /**
-   * Lets it finish what it has in flight. One without a configuration serves nothing and is killed; one that is still starting
-   * may already accept connections, and begins to drain when it is ready.
+   * Lets it finish what it has in flight, and resolves when it has ended. One without a configuration serves nothing and is killed;
+   * one that is still starting may already accept connections, and begins to drain when it is ready.
    */
   drain(): Promise<void> {
     this.#drained ??= this.#drain();

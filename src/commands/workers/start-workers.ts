@@ -109,8 +109,8 @@ function createCrew(
 }
 
 /**
- * Ends the workers with this process where somebody has asked twice, once what they have logged is out. After a fault of this
- * process they finish what they have in flight.
+ * Ends the workers with this process where somebody has asked twice and does not want to wait, and lets what they have logged out
+ * first. A fault of this process costs callers nothing: the workers finish what they have in flight, as they do when it is killed.
  */
 function endInGoodOrder(crew: Crew, stop: Stop, log: Log): void {
   process.once('exit', (code) => {
@@ -161,7 +161,10 @@ async function openPort(crew: Crew, address: Address, beginning: Omit<Beginning,
   return { claim, listen: await crew.start({ ...beginning, port: claim.port }) };
 }
 
-/** Processes that write to one pipe cut into each other's lines when it is full. So one writes for all, whole lines at a time. */
+/**
+ * Processes that write to one pipe cut into each other's lines when it is full. So one writes for all, whole lines at a time. A
+ * line that a killed worker left unfinished is dropped.
+ */
 function relayed(worker: Worker, log: Log): Worker {
   worker.process.stdout?.setEncoding('utf8').on(
     'data',
@@ -170,7 +173,10 @@ function relayed(worker: Worker, log: Log): Worker {
   return worker;
 }
 
-/** Ready while one worker is: what is dealt to one that hangs waits in vain, but to take all from the others would be worse. */
+/**
+ * The gateway is ready while one worker is. Connections that were dealt to one that hangs wait in vain until it is killed, but to
+ * take everything away from the others would be worse.
+ */
 function readinessOf(crew: Crew, count: number): Readiness {
   return untilDrained(async () => {
     const reports: ReadinessReport[] = [];

@@ -54,7 +54,7 @@ export async function work(): Promise<number> {
   return exitCodes.ok;
 }
 
-/** What the leading process orders, one after another. What comes before it can be seen to waits. */
+/** What the leading process orders, one after another. Orders that come before the worker can see to them wait here. */
 async function* ordersTo(worker: Worker): AsyncGenerator<Order> {
   for await (const [order] of on(worker, 'message')) yield order as Order;
 }
@@ -67,7 +67,10 @@ async function nextBeginning(worker: Worker, orders: AsyncGenerator<Order>): Pro
   return order.beginning;
 }
 
-/** Resolves with SIGTERM. SIGINT and SIGHUP are left to the leading process: a terminal sends them to all at once. */
+/**
+ * Resolves with SIGTERM, for which the leading process has another worker take the place. SIGINT and SIGHUP are left to that
+ * process: a terminal sends them to all at once.
+ */
 async function nextSignal(): Promise<void> {
   process.on('SIGINT', () => undefined).on('SIGHUP', () => undefined);
   await new Promise<void>((resolve) => process.on('SIGTERM', () => resolve()));
