@@ -58,7 +58,10 @@ export function salvage(tree: unknown, broken: readonly string[]): RawConfig | u
   return undefined;
 }
 
-/** Where the mistake itself stands: that of a key, as one that is unknown or missing, there, any other at the value that was refused. */
+/**
+ * Where the mistake itself stands: one about a key, such as an unknown or missing option, at that key; any other at the value that
+ * was refused.
+ */
 export function faulty({ instancePath, keyword, params, propertyName }: ShapeError): string {
   const key: unknown = params[keysOf[keyword] ?? 'propertyName'] ?? propertyName;
   return typeof key === 'string' ? childPointer(instancePath, key) : instancePath;

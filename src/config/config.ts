@@ -109,7 +109,7 @@ export interface UpstreamConfig {
   /** Origins, `http://host:port` or `https://host`, without a path. */
   readonly targets: readonly string[];
   readonly timeouts: { readonly connectMs: number; readonly responseMs: number; readonly idleMs: number };
-  /** WebSockets do not count. */
+  /** Requests at work at each target, at most. WebSockets do not count. */
   readonly connections: number;
   readonly preserveHost: boolean;
   /** PEM text of the authorities to trust for https targets; undefined = those that Node trusts. */

@@ -13,7 +13,10 @@ export function hasEscapedKey(text: string): boolean {
   return false;
 }
 
-/** Reads JSON text with escaped keys as JSON.parse should, which must have passed it before and still reads its scalars. */
+/**
+ * Reads JSON text with escaped keys as JSON.parse should. The text must have passed JSON.parse before: its syntax is trusted here.
+ * Strings and other scalars are still left to JSON.parse, which reads them correctly.
+ */
 export function parseEscapedKeys(text: string): unknown {
   const root: unknown[] = [];
   const parents: Parent[] = [];

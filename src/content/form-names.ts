@@ -25,5 +25,8 @@ export function looseFieldName(name: string): string {
   return name.replace(/\[.*/s, '').replace(/[ .]/g, '_').toUpperCase();
 }
 
-/** Control characters, lone surrogates, and marks that reorder or hide text. The two joiners are part of scripts and emoji. */
+/**
+ * Control characters, lone surrogates, and marks that reorder or hide text on screen. The two joiners are left out: they are part
+ * of some scripts and of many emoji.
+ */
 export const unsafeText = /[\p{Cc}\p{Cs}\u2028\u2029\ufff9-\uffff]|(?![\u200c\u200d])\p{Cf}/u;

@@ -124,9 +124,11 @@ function checkScalar(value: unknown, escaped: boolean): number {
 }
 
 /**
- * Counts the strings and values in a text, correctly if it turns out to be JSON, where a backslash occurs only inside strings.
- * In the text every key and every string value is one pair of quotes; in the tree a duplicate has replaced the earlier member, so
- * its key (and whatever was inside) is missing there. The counts are equal exactly when no key was given twice, at any level.
+ * Counts the strings and values in a text, correctly if it turns out to be JSON; there, a backslash occurs only inside strings,
+ * where it takes the next character with it.
+ * Duplicate keys are found by these counts. In the text every key and every string value is one pair of quotes; in the tree a
+ * duplicate has replaced the earlier member, so its key (and whatever was inside) is missing there. The two counts are equal
+ * exactly when no key was given twice, after unescaping, at any level.
  */
 function count(text: string, escaped: boolean): { readonly strings: number; readonly values: number } {
   let strings = 0;

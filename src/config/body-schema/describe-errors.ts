@@ -47,7 +47,10 @@ function hasNoMatch({ keyword, params }: ErrorObject): boolean {
   return keyword === 'anyOf' || (keyword === 'oneOf' && !params['passingSchemas']);
 }
 
-/** Guesses which alternative the client meant: one that failed deep inside, and not for another type or with another tag. */
+/**
+ * Guesses which of the failed alternatives the client meant: not one for another type or with another tag, but one that failed deep
+ * inside. Complaints of one kind about one field are told together.
+ */
 function pickAlternative(whole: ErrorObject, inside: readonly ErrorObject[]): Finding {
   const leaves = inside.filter((error) => !combining.has(error.keyword) && error.propertyName === undefined);
   const meant = leaves.filter((error) => !isOtherKind(error, whole));

@@ -72,7 +72,10 @@ export function isNote(keyword: string): boolean {
   return keyword.startsWith('x-') || notesOfOpenApi.includes(keyword);
 }
 
-/** Ajv keeps each error of alternatives that all failed: with a schema that refers to itself in two, 500 bytes took all memory. */
+/**
+ * Ajv keeps each error of alternatives that all failed. Where a schema refers to itself in two, errors double with every level of
+ * the body: 500 bytes took all memory. The first ones tell enough.
+ */
 const errorsMax = 100;
 /** The names of the errors and their number in Ajv's code. */
 const { vErrors, errors } = names.default;
@@ -143,7 +146,11 @@ function lacksEmptyName({ data }: KeywordCxt): Code {
   return _`!Object.hasOwn(${data}, "")`;
 }
 
-/** An item that a shorter array lacks fits. To Ajv it is, in a list of arrays, what it was in the previous one. */
+/**
+ * An item that a shorter array lacks passes, and the keywords that come after the tuple are still checked. In a list of arrays the
+ * variables of Ajv's code hold what they held for the array before: an item that is not there would be judged as that array's item
+ * in its place.
+ */
 function passWhatIsAbsent(ajv: Ajv2020): void {
   prepareCode(ajv, 'prefixItems', (context) => {
     const check = context.subschema.bind(context);
@@ -155,7 +162,10 @@ function passWhatIsAbsent(ajv: Ajv2020): void {
   });
 }
 
-/** In a schema of one piece a `$dynamicRef` leads where a `$ref` does. Ajv may take it for the whole schema, and says nothing. */
+/**
+ * In a schema of one piece an anchor has one place, and `$dynamicRef` leads there as `$ref` does. Ajv silently takes it for the
+ * whole schema if it has not passed that place before.
+ */
 function readDynamicReferences(ajv: Ajv2020): void {
   const plain = ajv.getKeyword('$ref') as CodeKeywordDefinition;
   ajv.removeKeyword('$dynamicRef');
@@ -194,7 +204,10 @@ function changeCode(ajv: Ajv2020, keyword: string, change: (write: WriteCode) =>
   rule.code = change(rule.code.bind(rule));
 }
 
-/** Ajv asks the values whether they are equal: a `valueOf` or `toString` in a body breaks its check, a `constructor` equals none. */
+/**
+ * Ajv asks the values themselves whether they are equal: a body with a `valueOf` or `toString` of its own would break the check,
+ * and one with a `constructor` would never be equal.
+ */
 function compareAsJson(ajv: Ajv2020): void {
   for (const keyword of ['const', 'enum']) {
     changeCode(ajv, keyword, (write) => (context) => {

@@ -1,7 +1,10 @@
 import { hash } from 'node:crypto';
 import { isContainer } from '../../content/is-object.ts';
 
-/** Whether two JSON values are the same, in time with the size of what is allowed: a body may meet a thousand constants. */
+/**
+ * Whether two JSON values are the same. It takes no longer than what is allowed is large: a body may be held against a thousand
+ * constants.
+ */
 export function areEqual(allowed: unknown, value: unknown): boolean {
   if (!isContainer(allowed) || !isContainer(value)) return allowed === value;
   if (Array.isArray(allowed) !== Array.isArray(value)) return false;

@@ -5,10 +5,12 @@ import { isObject } from '../../content/is-object.ts';
 import { leadsToWhole } from './subschemas.ts';
 
 /**
- * `unevaluatedProperties` and `unevaluatedItems` as JSON Schema 2020-12 has them. When they are checked, everything beside them
- * has passed, so what the rest has evaluated is collected then, by the parts of the schema that the value fits.
- * Ajv counts while it checks instead, in variables of branches that may not be taken: a check then threw, or took the count of
- * the previous value in a list. The schema must be of one piece, without an `$id` inside (record 46).
+ * `unevaluatedProperties` and `unevaluatedItems` as JSON Schema 2020-12 has them. When they are checked, everything beside them has
+ * passed, so what the rest has evaluated is collected then, by the parts of the schema that the value fits.
+ *
+ * Ajv counts while it checks instead, in variables of branches that may not be taken: a check then threw, or took the count of the
+ * previous value in a list. It also counts for schemas without these keywords, and every item where there is a `contains`. The
+ * schema must be of one piece, without an `$id` inside (record 46).
  */
 export function collectEvaluated(ajv: Ajv2020): void {
   ajv.opts.unevaluated = false;
@@ -56,7 +58,10 @@ type Marker = (value: object, marks: Marks) => void;
 interface Part {
   /** What all its keywords mark, except the two that ask for the marks. */
   readonly markers: Marker[];
-  /** Kept, as a JSON value never changes: where a schema refers to itself, the work would double with each level of a body. */
+  /**
+   * Kept, as a JSON value never changes: where a schema refers to itself, its parts would otherwise be checked twice for each level
+   * of a body, doubling every time.
+   */
   readonly marks: WeakMap<object, Marks>;
 }
 

@@ -27,7 +27,10 @@ export interface Report {
   readonly mention: (holder: object) => string;
 }
 
-/** The sentence for a name that nothing in the file has: undefined for one that must not be shown. Nor is an invalid one. */
+/**
+ * The sentence for a name that nothing in the file has. The name is undefined if it came from the environment or a file, and must
+ * not be shown. Names that are not valid are not suggested either.
+ */
 export function noSuch(kind: string, name: string | undefined, declared: readonly string[]): string {
   const names = declared.filter((one) => formats.name.fault(one) === undefined);
   return `there is no ${kind} ${name === undefined ? 'of this name' : show(name)}${suggest(name ?? '', names)}`;

@@ -18,7 +18,7 @@ export function mapping<const Required extends readonly string[], const Options 
   return closed(description, { ...needed, properties });
 }
 
-/** One that may be left out whole, as all of its options have defaults. */
+/** The same, but it may be left out whole, as all of its options have defaults. */
 export function section<const Options extends object>(description: string, properties: Options) {
   return closed(description, { default: {}, properties });
 }

@@ -74,7 +74,10 @@ function isAtEnd(part: PatternTree | undefined): boolean {
   return part?.kind === 'choice' && part.parts.every(isAtEnd);
 }
 
-/** How much the longest text of a repetition makes a search read on average: it goes on only from where a round can begin. */
+/**
+ * How many characters the longest text of a repetition, again and again, makes a search read from each place on average: only from
+ * those where a round can begin does it go on to the end.
+ */
 export function averageReads({ part, most }: PatternRepeat): number {
   return most * measure(part, beginnings);
 }
@@ -186,7 +189,10 @@ function both(before: Reading, after: Reading): Reading {
   };
 }
 
-/** After the required rounds the engine goes on only while one takes something. Of several required ones the last may fail. */
+/**
+ * The engine goes on after the required rounds only while a round takes something. Of several that are required the last may fail,
+ * as another character is there.
+ */
 function inRounds(round: Reading, { least, most }: PatternRepeat, text: Text): Reading {
   const more = Math.max(0, Math.min(most === Infinity ? least : most, text.length) - least);
   const required = bounded(round.ways ** least);

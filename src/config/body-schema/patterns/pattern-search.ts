@@ -14,7 +14,10 @@ export interface Steps {
   left: number;
 }
 
-/** The states that a search meets until it ends, or also those past a repetition that may end. Throws `PatternTooLarge`. */
+/**
+ * The states that a search meets until it ends; with `pastEnds` also those that follow when a repetition that may end goes on.
+ * Throws `PatternTooLarge`.
+ */
 export function statesMet(
   graph: readonly PatternState[],
   steps: Steps,

@@ -139,7 +139,10 @@ function findGrowing(states: readonly State[], steps: Steps): Slowness | undefin
   return undefined;
 }
 
-/** Looks for a repetition that may end, each round of which tries another one in vain for all of the same text: `^(?:a+b|a)*`. */
+/**
+ * Looks for a repetition that may end, and at each round of which another, which takes all of the same text, is tried in vain:
+ * `^(?:a+b|a)*`.
+ */
 function findVain(states: readonly State[], pastEnds: readonly State[], steps: Steps): Slowness | undefined {
   for (const from of pastEnds) {
     const tries = states[from.id];
@@ -152,7 +155,10 @@ function findVain(states: readonly State[], pastEnds: readonly State[], steps: S
   return undefined;
 }
 
-/** Looks for counts that let a search read very much from each character of a text, or as much from a single one. */
+/**
+ * Looks for counts that let a search read very much from each character of a text before it starts again at the next, or as much
+ * from a single one.
+ */
 function findCounting({ tree, sets, textLength }: Search, steps: Steps): Slowness | undefined {
   const slowFrom = Math.max(readsLeast, readsMax / placesSearched(tree, textLength));
   const most = mostReads(tree, sets);
