@@ -24,14 +24,15 @@ interface AcceptorsOptions {
 }
 
 /**
- * Linux deals the connections of a port out among those that listen there. Elsewhere the process that leads the workers does, but what
- * it hands to a worker in the moment of that worker's death is answered by nobody.
+ * Linux deals the connections of a port out evenly among those that listen there. Elsewhere the process that leads the workers
+ * does, which is second choice: a connection that it hands to a worker in the moment of that worker's death is answered by nobody.
  */
 const kernelDeals = platform() === 'linux';
 
 /**
- * One socket takes one connection in each turn of the event loop (libuv #3696). Of 512 clients that came at once p99 was at 1.4 s, and
- * with 16 sockets at 0.3 s; but of a thousand the last still waited for 2 s, and with 64 for 1.3 s.
+ * One socket takes one connection in each turn of the event loop (libuv #3696). Under load a turn lasts tens of milliseconds: of
+ * 512 clients that came at once some waited for seconds, with p99 at 1.4 s. With 16 sockets it was 0.3 s, but of a thousand clients
+ * the last still waited for 2 s; with 64 for 1.3 s.
  */
 const socketsPerPort = 64;
 
@@ -74,9 +75,10 @@ interface Claim {
 }
 
 /**
- * Those who share a port would share it with another gateway too, and nobody would notice. So it is bound by itself once, which shows
- * that it is nobody's, and before it is let go a lock is taken that keeps other gateways from doing the same: a socket with a name in
- * place of a file, which the kernel takes back however the process ends.
+ * Those who share a port would share it with another gateway too, and nobody would notice. So a port, a free one if 0 is asked for,
+ * is bound by itself once, which shows that it is nobody's; and before it is let go for those who share it, a lock is taken that
+ * keeps other gateways from doing the same. The lock is a socket with a name in place of a file: the kernel takes it back when the
+ * process ends, however it ends.
  */
 export async function claimPort(address: Address): Promise<Claim> {
   const server = createServer();

@@ -7,8 +7,9 @@ import { endReadably } from '../wire/linger.ts';
 import { safeMethods } from '../wire/safe-methods.ts';
 
 /**
- * One client connection, and what is in flight on it. It is given up, and ends with its last answer so that this can be read; or it is
- * cut off at once, when the time of the gateway or of its reader is over.
+ * One client connection, and what is in flight on it. It ends in one of two ways: given up, it takes no more requests and ends
+ * after its last answer, so that the client can read that; cut off, it ends at once, when the time of the gateway or of a reader is
+ * over.
  */
 export class Connection {
   readonly #socket: Socket;
@@ -68,7 +69,7 @@ export class Connection {
       if (req.visit.cut === 'upstream') this.#noteCut();
       // What stands behind an answer that broke off is lost, though its connection is read for a while.
       if (!res.writableFinished) this.closeAnswers();
-      // The last answer had promised to keep it before that was known.
+      // The head of the last answer promised to keep the connection, because it left before that was given up.
       if (this.#isGivenUp && res.shouldKeepAlive && !this.isBusy) endReadably(this.#socket);
       if (req.complete) letGo(req);
       else this.#answered = req;
@@ -113,7 +114,8 @@ export class Connection {
   giveUp(): boolean {
     if (this.#isGivenUp) return false;
     this.#isGivenUp = true;
-    // Node calls this after the last answer if that said so, and what the client still sends would turn it into a reset.
+    // Node calls this after the last answer, if that said that the connection ends. What the client still sends would turn that
+    // into a reset.
     this.#socket.destroySoon = () => endReadably(this.#socket);
     this.announceEnd();
     return true;
@@ -147,8 +149,8 @@ export class Connection {
   }
 
   /**
-   * Node tells the responses of a connection that it is gone, but not one that was assigned to a bare socket: its upstream call would
-   * go on for nobody.
+   * Node tells the responses of a connection that it is gone, but not one that was assigned to a bare socket: that would count as
+   * in flight for ever, and its upstream call would go on for nobody.
    */
   closeAnswers(): void {
     for (const res of this.#inFlight) res.destroy();
@@ -179,7 +181,10 @@ export class Connection {
     this.#answered = undefined;
   }
 
-  /** Ends it when its reader takes next to nothing of an answer, a byte now and then to look alive perhaps. */
+  /**
+   * Ends it when its reader takes next to nothing of an answer that waits for it. Looking at bytes rather than silence also catches
+   * a client that reads one byte now and then to look alive.
+   */
   judgeReader(now: number, stalledReaderMs: number): void {
     const { bytesWritten, writableLength } = this.#socket;
     const sent = bytesWritten - writableLength;
@@ -193,15 +198,19 @@ export class Connection {
   }
 }
 
-/** Where a reader has stopped before the end of a body Node keeps the request, with all of its answer: 6 of a connection's 20 KB. */
+/**
+ * Where a reader has stopped before the end of a body Node keeps the request, with all of its answer, until the next one comes: 6
+ * of the 20 KB that a kept connection takes.
+ */
 function letGo(req: IncomingMessage): void {
   if (!req.readableEnded) req.resume();
 }
 
 /**
- * Only safe methods are worked on side by side (RFC 9112 §9.3.2). HTTP/1.0 requests never are: an answer of unknown length ends its
- * connection, and those after it would be lost. So may the refusal of chunks or of an expectation; and Node puts the head of a queued
- * answer in front of a "100 Continue" that waits there (26.10).
+ * Only safe methods are worked on side by side: a client that pipelines a PUT and a GET means them in this order (RFC 9112 §9.3.2).
+ * HTTP/1.0 requests never are: an answer of unknown length ends its connection, and those after it would be lost. So may the
+ * refusal of chunks or of an expectation. And of an answer that is queued Node puts the head in front of a "100 Continue" that
+ * waits there (26.10).
  */
 function mayOverlap({ req }: ServerResponse): boolean {
   const { expect, 'transfer-encoding': coding } = req.headers;
@@ -223,7 +232,8 @@ export const endsAhead = 'the answer ahead of it ends the connection';
 const nodeLatenessMs = 2000;
 
 /**
- * What the system must be seen to send within `limits.stalledReader` for the client to count as reading. Nothing finer is seen: on a
- * fast line a slow but steady reader seems to take nothing, and then 1.4 MB at once, a third of what Linux buffers.
+ * What the system must be seen to send within `limits.stalledReader` for the client to count as reading. It takes more from us only
+ * when a third of its send buffer is free, and on a fast line Linux lets that grow to 4 MB: a slow but steady reader seems to take
+ * nothing, and then 1.4 MB at once. Node shows nothing finer.
  */
 const progressBytes = 16 * 1024;

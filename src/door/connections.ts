@@ -6,8 +6,8 @@ import { overloaded } from '../refusals.ts';
 import { Connection, endsAhead } from './connection.ts';
 
 /**
- * The client connections and what is in flight on them. Node bounds none of it: one socket that pipelines requests and never reads
- * would start thousands of upstream calls.
+ * The client connections and what is in flight on them. Node bounds none of it by itself: one socket that pipelines requests and
+ * never reads would start thousands of upstream calls.
  */
 export class Connections {
   readonly #limits: Limits;
@@ -71,9 +71,9 @@ export class Connections {
   }
 
   /**
-   * Asked before anything is made of a further request. What is read in one turn of the event loop is held until its end, even if it
-   * is refused: two requests of 16 KB on each of 10,000 connections would take 1 GB. Only connections that owe an answer are held to
-   * that: a client that reads nothing crowds nobody out.
+   * Asked before anything is made of a further request. What is read in one turn of the event loop is held until its end, even if
+   * it is refused at once: two requests of 16 KB on each of 10,000 connections would take 1 GB. Only connections that still owe an
+   * answer are held to that: a client that reads nothing crowds nobody out.
    */
   takesMore(connection: Connection): boolean {
     if (connection.isBusy && this.#unanswered >= this.#limits.inFlight) connection.giveUp();
@@ -125,9 +125,9 @@ export class Connections {
   }
 
   /**
-   * Has the server end the connections on which nothing has been under way for that long of the drain: whether a head has begun, only
-   * it knows. But to Node also those are idle whose slow reader has yet to take the end of an answer. So they cannot be destroyed
-   * while it looks.
+   * Has the server end the connections on which nothing has been under way for that long of the drain: whether a head has begun,
+   * only it knows. But to Node a connection is idle as soon as the last piece of its answer is written, with all that a slow reader
+   * has yet to take. So the others cannot be destroyed while it looks.
    */
   endIdle(server: Pick<Server, 'closeIdleConnections'>, idleMs: number): void {
     const since = performance.now() - idleMs;
@@ -145,8 +145,10 @@ export class Connections {
   }
 
   /**
-   * Judges all of them. Returns those that should by now have sent their head, or the rest of a body that nobody reads: Node looks for
-   * late heads too, but only until the server is closed.
+   * Ends the connections of readers that take next to nothing and those that nothing but line ends keeps, and lets go of what idle
+   * ones have answered. Returns those that should by now have sent their head, or the rest of a body that nobody reads. Node looks
+   * for late heads too, but only until the server is closed: while the gateway stops, half a head would hold it up for the whole
+   * drain.
    */
   sweep(now: number): Socket[] {
     const overdue: Socket[] = [];
@@ -173,5 +175,8 @@ export class Connections {
 
 function ignore(): void {}
 
-/** How long a request may go on once its connection is cut. With the last tries to give back units it is less than a worker has. */
+/**
+ * How long a request may go on once its connection is cut: a store that does not answer must not hold up the end. Together with the
+ * last tries to give back units this is less than a worker has for its end.
+ */
 const gonePatienceMs = 1000;

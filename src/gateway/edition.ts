@@ -10,7 +10,10 @@ import { createOriginFinder, type FindOrigin } from '../wire/client-address.ts';
 import { createRequestHeaderFilter } from '../wire/headers.ts';
 import type { Parts } from './open-parts.ts';
 
-/** What serves requests under one configuration. A reload puts another in its place for requests that begin afterwards. */
+/**
+ * What serves requests under one configuration, on top of the parts that last. A reload puts another in its place for requests that
+ * begin afterwards; earlier ones finish under the one that they began with.
+ */
 export interface Edition {
   readonly config: Config;
   readonly upstreams: ReadonlyMap<string, Upstream>;
@@ -20,8 +23,8 @@ export interface Edition {
 }
 
 /**
- * What is written as before is taken over: plans with the units held of them, upstreams with their connections. Nothing refers to
- * the edition before, or each would keep all before it alive.
+ * Makes an edition. What is written as before is taken over from the previous one: plans with the units held of them, upstreams
+ * with their connections. Nothing in it refers to that edition, or each would keep all before it alive.
  */
 export function openEdition(written: Config, parts: Parts, before?: Edition): Edition {
   const config = {

@@ -21,7 +21,10 @@ export interface Gateway {
   readonly admin: Address;
   /** Which database it works with, if that can be told from others. */
   readonly storeIdentity: string | undefined;
-  /** Uses another configuration from now on, except for what is fixed for the life of the process. Its spool has been checked. */
+  /**
+   * Uses another configuration from now on, except for what is fixed for the life of the process (`fixed-options.ts`). Its spool
+   * has been checked.
+   */
   reload(config: Config): void;
   /** Logs which keys are in both the file and the store. A store that is away is not waited for. */
   tellKeys(): void;
@@ -29,7 +32,10 @@ export interface Gateway {
   readonly traffic: Pick<Connections, 'inFlight' | 'whenDone'>;
   readonly metrics: Metrics;
   readonly readiness: Readiness;
-  /** Stops accepting after `drain.delay`, or once deserted, lets what is in flight finish within `drain.timeout`, and closes all. */
+  /**
+   * Stops accepting after `drain.delay`, or once nobody is left to tell of it, lets what is in flight finish within
+   * `drain.timeout`, and closes everything, whatever callers and operators do meanwhile.
+   */
   drain(deserted?: Promise<void>): Promise<void>;
 }
 

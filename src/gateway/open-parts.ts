@@ -77,7 +77,10 @@ export async function openParts(
 /** How long a look into the store may still take at the end: if the store is silent it would take all of `storeDeadline`. */
 const lastLookMs = 1000;
 
-/** Gives back what is held of quotas, and closes the store last. A look that is under way has a moment to finish. */
+/**
+ * Gives back what is held of quotas, logs what could not be given back, and closes the store last. A look that is under way has a
+ * moment to finish.
+ */
 export async function closeParts(
   { quotas, keyChecks, store, logger }: Parts,
   look: Promise<void> | undefined,

@@ -47,8 +47,9 @@ export function createKeyRefusals(scheme: 'ApiKey' | 'Bearer'): KeyRefusals {
 
 /**
  * Head → Caller. 401 429 500.
- * All keys that are not valid get the very same answer; after too many it is 429 for these, never for a key that is in order. A store
- * that fails is never "invalid key". Answers at once for a key that is known here.
+ * All keys that are not valid get the very same answer, whether unknown, repeated, disabled, expired or used from elsewhere; after
+ * too many it is 429 for these, never for a key that is in order. A store that fails is never "invalid key". Answers at once for a
+ * key that is known here.
  */
 export function authenticate(head: Head, visitor: Visitor, by: KeyCheck): Caller | Promise<Caller> {
   if (head.key === undefined || (head.keyCount === 1 && head.key === '')) {

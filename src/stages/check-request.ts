@@ -23,8 +23,8 @@ export interface Head {
 
 /**
  * The one door: request → Head. 400 417.
- * Works on what came over the wire. A form that two servers could read differently is refused, never repaired (CVE-2019-9901,
- * CVE-2021-29492).
+ * Works on what came over the wire, `rawHeaders` and the raw target, before anything interprets it. A form that two servers could
+ * read differently is refused, never repaired (CVE-2019-9901, CVE-2021-29492 and their kin came from repairing).
  */
 export function checkRequest(req: IncomingMessage, keyHeader: string): Head {
   const raw = readHeaders(req.rawHeaders, keyHeader);

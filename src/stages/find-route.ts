@@ -23,8 +23,9 @@ export interface RouteTable {
 
 /**
  * Head → Route. 404 405 410.
- * Literal segments win over `:name`, and `:name` over `*`. A request that reaches a pattern, yet differs from a more specific route,
- * or from one without `*`, only in letter case, escapes or a final slash, is unknown: a lax upstream would serve it as the other one.
+ * Literal segments win over `:name`, and `:name` over `*`. A request that reaches a pattern, yet differs from a more specific
+ * route, or from one without `*`, only in letter case, escapes or a final slash, is unknown: a lax upstream would serve it as the
+ * other one, whose rules it would have escaped.
  */
 export function findRoute(head: Pick<Head, 'path' | 'method'>, table: RouteTable, now: number): Route {
   const endpoint = findEndpoint(head.path, table);

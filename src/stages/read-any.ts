@@ -47,7 +47,10 @@ export async function readAny(arriving: ArrivingBody, order: AnyOrder): Promise<
   return inMemory(collected.take(), memory);
 }
 
-/** Goes on once the first chunk has come: until then a client keeps no connection, which its upstream could take for idle. */
+/**
+ * Goes on once the first chunk has come: a client that takes its time with it keeps no connection from others, and none that its
+ * upstream may take for idle.
+ */
 async function streamOnce(
   chunks: AsyncGenerator<Buffer, void>,
   length: number | undefined,
@@ -66,7 +69,10 @@ async function* bounded(chunks: AsyncIterable<Buffer>, sizeMax: number): AsyncGe
   }
 }
 
-/** What was collected, which counts as held until the next chunk is asked for, and the rest. Holds only the chunk asked for. */
+/**
+ * What was collected of a body before it proved too large for that, which counts as held until the next chunk is asked for, the
+ * chunk that was too much, and the rest. Holds only the chunk being asked for.
+ */
 async function* joined(
   beginning: Buffer[],
   rest: AsyncGenerator<Buffer, void>,
