@@ -21,13 +21,19 @@ export interface Act extends By {
 interface Change<Made> extends Act {
   /** What becomes of a key, the very same record for no change; and what was made that the record does not hold. */
   readonly edit: (record: KeyRecord) => { readonly record: KeyRecord; readonly made: Made };
-  /** A key that it has changed already is judged no more: its repeat would be outdated by itself. */
+  /**
+   * The request, where the caller has named it. A key that it has changed already is not judged again: the first run has ended the
+   * version that it asks for.
+   */
   readonly request?: RequestMark;
 }
 
 /** How many named requests of a key are remembered. */
 const requestsMax = 8;
-/** So often that nobody keeps an exposed key alive by changing it: of twenty that never pause, one attempt in sixteen succeeds. */
+/**
+ * When somebody else changes the key meanwhile, the change is tried this often, so that nobody can keep an exposed key alive by
+ * changing it. With twenty writers that never pause, one attempt in sixteen succeeds.
+ */
 const attemptsMax = 200;
 /** Before another attempt, so that those that came together do not meet again. */
 const pauseMaxMs = 10;
@@ -44,7 +50,10 @@ export async function findKey(id: string, { store, rules }: KeyTools): Promise<K
   );
 }
 
-/** Reads a key, changes it and writes it. What comes to nothing is not written. A revoked key can only be revoked again. */
+/**
+ * Reads a key, changes it and writes it. A change that comes to nothing is neither written nor audited. A revoked key can only be
+ * revoked again.
+ */
 export async function changeKey<Made>(
   id: string,
   { edit, request, ...act }: Change<Made>,

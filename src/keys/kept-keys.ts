@@ -16,7 +16,10 @@ const bytesMax = 6 * 1024 * 1024;
 /** Keys recently asked for again, ready for use. */
 const unpackedMax = 2000;
 
-/** Keys by digest, as text: with a million in use 22 MB less than 50,000 objects take, and a p99 of 31 ms instead of 40. */
+/**
+ * Keys by their digests, as text. 50,000 objects would take 25 MB, which the collector marks and moves: with a million keys in use
+ * this is 22 MB less, with a p99 of 31 ms instead of 40. They are unpacked only when asked for again.
+ */
 export class KeptKeys {
   readonly #packed = new RecordRing({ recordsMax: keptKeysMax, bytesMax });
   readonly #unpacked = new BoundedMap<string, KeptKey>(unpackedMax);

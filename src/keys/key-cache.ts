@@ -18,7 +18,10 @@ export const changedKeysMax = 1000;
 export class KeyCache {
   readonly #known = new KeptKeys();
   readonly #unknown = new BoundedMap<string, number>(unknownKeysMax);
-  /** Where `changes` stood when each key last changed, by id. Listing known keys by id would take as much memory again. */
+  /**
+   * Where `changes` stood when each key last changed, by id: what was read before is outdated, whichever secret it was read for.
+   * Known keys are not also listed by id, which would take as much memory again.
+   */
   readonly #changed = new Map<string, number>();
   #changes = 0;
   #doubtedAt = 0;
@@ -65,6 +68,7 @@ export class KeyCache {
     this.#unknown.clear();
   }
 
+  /** Has everything asked for again: what is known serves only while the store is away. */
   doubtAll(): void {
     this.forgetUnknown();
     this.#doubtedAt = this.#changes;

@@ -35,7 +35,10 @@ export function completeFields(given: Partial<KeyFields>, plan: string, rules: K
   return fields;
 }
 
-/** The key with these fields, the very same record when nothing differs. Throws a `KeyProblem` when they do not fit the others. */
+/**
+ * The key with these fields in place of its own: the very same record when nothing differs. Throws a `KeyProblem` when fields that
+ * are each valid do not fit the others of the key.
+ */
 export function amendKey(record: KeyRecord, fields: Partial<KeyFields>, rules: KeyRules): KeyRecord {
   const amended = { ...record, ...fields };
   if (Object.keys(differences(record, amended)).length === 0) return record;

@@ -29,7 +29,10 @@ const behindPrefix = `_[0-9A-Za-z]{${randomLength}}_[0-9A-Za-z]{${checksumLength
 /** What two of them share is looked at for both: a prefix may end like the middle of a secret. */
 const ends = new RegExp(`(?=(${behindPrefix}))`, 'g');
 const prefixLengthMax = 32;
-/** To the end of the word: a prefix may end like a middle. Then the true middle passes for a checksum, and the rest follows. */
+/**
+ * To the end of the word: a prefix may end like the middle of a secret. Then the first characters of the true middle pass for a
+ * checksum, and the rest of the secret comes after them.
+ */
 const anywhere = new RegExp(`${behindPrefix}\\w*`, 'g');
 
 /** A text without any secrets made here, whatever their prefix: it may have been another once. */

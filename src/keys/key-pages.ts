@@ -102,7 +102,10 @@ async function scan<Found, View>(
 
 let lastReading: Promise<unknown> = Promise.resolve();
 
-/** One page after the other, each reading in a turn of its own: the embedded store answers at once, and callers must be served. */
+/**
+ * Reads for one page after the other, each time in a turn of the event loop of its own: callers are served in between. The embedded
+ * store answers at once, so that all that a page looks at would be one turn.
+ */
 function inItsTurn<T>(read: () => Promise<T>): Promise<T> {
   const reading = lastReading.then(() => nextTurn()).then(read);
   lastReading = reading.catch(() => undefined);

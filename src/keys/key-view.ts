@@ -5,7 +5,9 @@ import { hasExpired, standingOf, type Standing } from './standing.ts';
 /** An instant in ISO 8601; `null` for none. */
 type Moment = string | null;
 
-/** A key as JSON shows it to operators. It has no digests either: a weak secret could be guessed from its digest. */
+/**
+ * A key as operators see it, ready to be written as JSON. It has no digests either: a weak secret could be guessed from its digest.
+ */
 export type KeyView = Omit<KeyRecord, InstantsOfKey | 'createdAt' | 'secrets' | 'requests'> &
   Readonly<Record<InstantsOfKey, Moment>> & {
     readonly state: Standing;

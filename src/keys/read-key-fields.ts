@@ -34,7 +34,10 @@ export interface ReadOptions {
   readonly mayName?: boolean;
 }
 
-/** Throws a `KeyProblem` with all that is wrong, and without what was written. `null` empties a field. Instants are ISO 8601. */
+/**
+ * Reads the written fields, and throws a `KeyProblem` with everything wrong in them. `null` empties a field. Instants are ISO 8601.
+ * No message repeats a written value.
+ */
 export function readKeyFields(
   written: WrittenFields,
   rules: KeyRules,
@@ -178,7 +181,7 @@ function readQuota(value: unknown, say: Say): OwnQuota | undefined {
   return { name, limit, per, timezone };
 }
 
-/** Reads a list of so many entries at most, no two of which have the same text. */
+/** Reads a list of at most so many entries, no two of which may have the same text. */
 function listOf<T>(
   most: number,
   read: Reader<T>,

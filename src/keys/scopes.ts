@@ -2,8 +2,9 @@ import type { Route } from '../config/config.ts';
 import { compareSegments, fits, segmentsOf, type Segment } from '../config/route-path.ts';
 
 /**
- * Whether scopes cover a request: names of routes, or patterns of paths as routes have them (`/v1/voice/*`), compared with the
- * canonical path to the letter: another letter case, an escape or an extra final slash is not covered.
+ * Whether the scopes of a key cover a request. A scope is the name of a route, or a pattern of paths as routes have them:
+ * `/v1/voice/*`. It is compared with the canonical path to the letter: another letter case, an escape or an extra final slash is
+ * not covered.
  */
 export function covers(scopes: readonly string[], { name }: Pick<Route, 'name'>, path: string): boolean {
   if (scopes.length === 0 || (isChosen(name) && scopes.includes(name))) return true;

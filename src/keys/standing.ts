@@ -30,7 +30,10 @@ function allowsAddress({ networks }: Pick<KeyRecord, 'networks'>, address: strin
   return lists.getOrInsertComputed(networks, networksOf).has(address);
 }
 
-/** What is wrong with this secret of a key from this address; undefined = nothing. Without an address, networks do not count. */
+/**
+ * What is wrong with a key when this secret of it comes from this address; undefined for nothing. Without an address, networks do
+ * not count.
+ */
 export function flawOf(found: FoundKey, address: string | undefined, now: number): KeyFlaw | undefined {
   const standing = standingOf(found, now);
   if (standing !== 'good') return standing;

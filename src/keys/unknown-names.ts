@@ -10,8 +10,9 @@ export function isHarmless(name: string): boolean {
 }
 
 /**
- * Says, name by name, that there is no such field or parameter among these. Neither a sentence nor the names to choose from appear
- * twice. Where a secret may be as short as a name, none is repeated (`mayName`).
+ * Says, name by name, that there is no such field or parameter among these, so that neither a sentence nor the names to choose from
+ * appear twice. Of very many names only the first are looked at. Where a secret may be as short as a name, none is repeated
+ * (`mayName`).
  */
 export function createUnknownNames(
   kind: 'field' | 'parameter',

@@ -11,7 +11,10 @@ const usesPerWrite = 500;
 /** A stopping gateway has little time, and needs it for what is owed. */
 const closingMs = 1000;
 
-/** Gathers when secrets were used and writes it out of band. What cannot be written is dropped, to spare a struggling store. */
+/**
+ * Gathers when secrets were used and writes it out of band, so that no request waits for it. What cannot be written is dropped: a
+ * struggling store must not be burdened with it.
+ */
 export class UseNotes {
   readonly #store: Pick<KeyStore, 'noteUses'>;
   readonly #timer = setInterval(() => void this.flush(), flushEveryMs).unref();

@@ -82,8 +82,9 @@ export class KeyRate {
   }
 
   /**
-   * While calls are short, one at a time asks for everybody who has arrived since. During a long one, to a distant store, more than a
-   * burst may arrive. So another goes out as soon as half a burst may have grown since the last: the calls keep to the rate.
+   * While calls are short, one at a time asks for everybody who has arrived since. During a long call, to a distant store, more
+   * requests than a burst may arrive: they would be refused although a cell was free when each came. So another call goes out as
+   * soon as half a burst may have grown since the last: however many requests come, the calls keep to the rate.
    */
   isCallDue(mono: number): boolean {
     if (this.line.first === undefined || this.#calls === 0) return this.line.first !== undefined;

@@ -3,7 +3,10 @@ import { StoreUnavailable, Unreadable } from '../stores/ledger.ts';
 /** A step that the store has to take sooner or later. Taken again within `repeatableForMs` it does no harm. */
 export interface Step {
   run(): Promise<void>;
-  /** When it may be dropped: what moves no units, then units that would come back, but never units to charge, which are spent. */
+  /**
+   * When it may be dropped: first what moves no units; next what gives units back, which are then lost; never what charges units,
+   * which would be overspent.
+   */
   readonly expendable: 'first' | 'next' | 'never';
   /** For how long it may be tried again once it may have been taken. After that the store may have forgotten its id. */
   readonly repeatableForMs: number;
@@ -38,7 +41,7 @@ export class Outbox {
   /** What the store did not take waits here until all is tried again. */
   readonly #failed: Posted[] = [];
   readonly #running = new Set<Promise<void>>();
-  /** How many move no units. Where there is none, a full queue need not be searched for one. */
+  /** How many of all these move no units. Where there is none, a full queue need not be searched for one. */
   #firsts = 0;
   /** True from a failure until the next answer. */
   #down = false;

@@ -96,8 +96,9 @@ const calendars: Readonly<Record<'day' | 'week' | 'month' | 'year', Calendar>> =
 };
 
 /**
- * The number of a period is guessed from the local date, and neighbours are tried until the instant fits: the anchor may lie later in
- * the period, a clock change can repeat an evening, and a skipped day (Apia, 30 December 2011) is a period of no length.
+ * Calendar periods are numbered, and the number is guessed from the local date. Neighbours are tried until the instant fits: the
+ * anchor may lie later in the period, a night's clock change can repeat the evening before, and a day that a zone skipped (Apia, 30
+ * December 2011) is a period of no length that nothing fits into.
  */
 function calendarPeriod(rule: PeriodRule, calendar: Calendar, atMs: number): Period {
   const local = Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(rule.timezone);

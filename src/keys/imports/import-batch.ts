@@ -45,7 +45,8 @@ export class BatchImporter {
     const answers = new Map<Candidate, Answer>();
     const whole = candidates.filter((one) => one.kind === 'whole');
     const partial = candidates.filter((one) => one.kind === 'partial');
-    // Before keys are made: the key that a line is about was there before it, or an earlier line of the batch makes it.
+    // Looked for before any key is made: a line that cannot make one may be about a key that was there before it, or that an
+    // earlier line of the batch makes.
     await someAtOnce(partial, async (line) => {
       answers.set(line, await this.#find(line, whole).catch(refusedFor));
     });
@@ -146,7 +147,7 @@ function keyOf(line: Candidate, answer: Answer | undefined): string {
   return line.kind === 'whole' ? line.record.id : line.digest;
 }
 
-/** Nothing is still under way when it rejects. */
+/** Does the work for each item, some at a time. Nothing is still under way when it rejects. */
 async function someAtOnce<Item>(items: Iterable<Item>, work: (item: Item) => Promise<void>): Promise<void> {
   for (const some of slicesOf(items, broughtAtOnce)) {
     const ends = await Promise.allSettled(some.map(work));

@@ -16,7 +16,10 @@ export interface ImportOptions {
   readonly plan?: string | undefined;
   /** Told of each line that is refused. The message never repeats its content. */
   readonly onFault: (line: number, message: string) => void;
-  /** Told of a new key whose secret can be guessed or whose scope is of no use, and of a known one whose secret does not work. */
+  /**
+   * Told of each key that was added although its secret can be guessed, or with a scope that is not among the routes; and of each
+   * that was there already, if the secret does not work.
+   */
   readonly onWarning?: ((line: number, message: string) => void) | undefined;
   readonly onProgress?: ((report: ImportReport) => void) | undefined;
 }

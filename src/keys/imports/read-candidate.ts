@@ -12,13 +12,13 @@ import { isOfUse } from '../scopes.ts';
 
 export type Candidate = WholeLine | PartialLine;
 
-/** It makes a key, if there is none with its secret. */
+/** A line that makes a key, if there is none with its secret. */
 export interface WholeLine extends ReadLine {
   readonly kind: 'whole';
   readonly record: KeyRecord;
 }
 
-/** It cannot make one, for this reason: that is no fault in a line about an existing key. */
+/** A line that cannot make one, for this reason: that is no fault if it is about an existing key. */
 export interface PartialLine extends ReadLine {
   readonly kind: 'partial';
   readonly problem: KeyProblem;
@@ -33,7 +33,7 @@ interface ReadLine {
   readonly warning: string | undefined;
 }
 
-/** Throws a `KeyProblem` that says what is wrong with a line. The plan is for lines that name none. */
+/** Reads the fields of a line. Throws a `KeyProblem` that says what is wrong with them. `plan` is for lines that name none. */
 export function readCandidate(
   number: number,
   { id: wanted, secret, hash: digest, ...written }: WrittenFields,

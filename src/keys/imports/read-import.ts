@@ -8,7 +8,10 @@ import { BrokenFile, invalidField, KeyProblem } from '../key-problem.ts';
 import type { ImportLine } from './import-keys.ts';
 import { splitRecords, type ImportForm, type TextRecord } from './split-records.ts';
 
-/** Reads CSV with a heading, or JSON lines, counted from 1. One that makes no sense is a fault, told without any of its text. */
+/**
+ * Reads keys from CSV with a heading, or from JSON lines. Lines are counted from 1. One that makes no sense is passed on as a
+ * fault, without any of its text.
+ */
 export async function* readImport(
   chunks: AsyncIterable<Uint8Array>,
   form?: ImportForm,

@@ -110,7 +110,10 @@ class Splitter {
   }
 }
 
-/** Where in a record of CSV (RFC 4180) a character leads to. Torn: a cell goes on after its last quote, and nobody knows how far. */
+/**
+ * Where one stands in a record of CSV (RFC 4180). It is torn when a cell goes on after its last quote: where such a record ends
+ * cannot be known.
+ */
 type Place = 'start' | 'plain' | 'quoted' | 'afterQuote' | 'return' | 'torn';
 
 function placeAfter(place: Place, character: string): Place {

@@ -16,7 +16,7 @@ const latest = new WeakMap<PlanRule, Counting>();
 
 /**
  * What to count in at an instant. Units and answers are matched by the identity of their list of counters, so there is a new list
- * for other periods, and after a clock has jumped (`trust`): those may have ended.
+ * for other periods, and for the same ones after a clock has jumped (`trust`): they may have ended, and nobody knows yet.
  */
 export function countingAt(plan: PlanRule, at: number, trust: number): Counting {
   const known = latest.get(plan);

@@ -16,7 +16,10 @@ const leaseMax = 1000;
 const horizonMs = 1000;
 const shareOfRest = 16;
 
-/** The units to hold ahead: by the pace since the last draw, at most twice that draw, and none near the end of the quota. */
+/**
+ * The units to hold ahead. Follows the pace since the last draw, at most doubles from draw to draw, and is zero near the end of the
+ * quota, where each request draws exactly what it costs.
+ */
 export function sizeLease(demand: Demand): number {
   const pace = (demand.spent / Math.max(demand.elapsedMs, 1)) * horizonMs;
   const share = Math.floor(demand.remaining / shareOfRest);

@@ -65,12 +65,17 @@ export class LeaseSteps {
     this.#remove(lease);
   }
 
-  /** Of many leases one that knows of only one draw goes, before it reaches the old generation (record 13). */
+  /**
+   * If there are many leases, takes one that knows of only one draw out of the book: with a million keys in use nearly all are like
+   * that, and are gone before they would reach the old generation (record 13).
+   */
   closeIfOneOfMany(lease: Lease, mono: number): void {
     if (this.#options.book.size > manyLeases && lease.isBare(mono)) this.close(lease);
   }
 
-  /** Takes a lease out of the book when no more steps can be posted for it. What it holds is lost: a dropped step. */
+  /**
+   * Takes a lease out of the book when no more steps can be posted for it. What it holds is lost, and counted as a dropped step.
+   */
   abandon(lease: Lease): void {
     if (lease.units > 0) this.outbox.dropped += 1;
     this.#remove(lease);
@@ -116,7 +121,10 @@ export class LeaseSteps {
     });
   }
 
-  /** Charges what keys owe, as far as there is room to spare: while a part of the store is away it could fill the outbox. */
+  /**
+   * Charges what keys owe, as far as there is room to spare. What is owed adds up where it is; steps for it could fill the outbox
+   * while only a part of the store is away.
+   */
   chargeOwed(): void {
     if (!this.outbox.hasRoomToSpare) return;
     for (const { keyId, counter, units } of this.owed.collect()) {

@@ -93,7 +93,10 @@ export class LeaseSweep {
     if (this.#steps.outbox.size === 0) this.#steps.sendBack(lease, lease.counters, 0);
   }
 
-  /** What a key that has slowed down does not need any more goes back. */
+  /**
+   * What a key that has slowed down does not need any more goes back: no process keeps a large lease from the others for a request
+   * now and then.
+   */
   #trim(lease: Lease, mono: number): void {
     const surplus = lease.trim(mono);
     if (surplus > 0) this.#steps.sendBack(lease, lease.counters, surplus);

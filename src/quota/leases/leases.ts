@@ -56,9 +56,9 @@ export class Leases {
   }
 
   /**
-   * Reserves units of all of the plan's quotas: at once when enough are held, otherwise after the lease's draw. Rejects with
-   * `StoreUnavailable` when the store cannot be asked and the plan says `refuse`, or with what `whenLeft` says when the client leaves
-   * first. The caller must settle the reservation it gets.
+   * Reserves units of all of the plan's quotas: at once when enough are held, otherwise after the one draw of the lease that is in
+   * flight. Rejects with `StoreUnavailable` when the store cannot be asked and the plan says `refuse`, or with what `whenLeft` says
+   * when the client leaves first. The caller must settle the reservation it gets.
    */
   reserve(order: ReserveOrder): Reservation | Denial | Promise<Reservation | Denial> {
     const mono = this.time.tick();
@@ -122,7 +122,7 @@ export class Leases {
     for (const lease of this.#book.values()) this.#steps.abandon(lease);
   }
 
-  /** Until that time at most: a call may wait for a silent store until its deadline. */
+  /** Empties the outbox, until that time at most: a call may wait for a silent store until its deadline. */
   async #flushUntil(until: number): Promise<void> {
     const timeIsUp = pause(this.#clock, Math.max(0, until - this.#clock.mono()));
     await Promise.race([this.#steps.outbox.flush(), timeIsUp]);

@@ -4,9 +4,9 @@ import type { Clock } from '../../waiting/clock.ts';
 const driftMaxMs = 500;
 
 /**
- * What the store's clock shows, reckoned from its last answer and the monotonic clock, so that a wall clock that is set changes
- * nothing. The truth lies between `earliest` and `latest`. Units are spent by `latest`, which never lets one outlive its period;
- * waits are told by `earliest`.
+ * What the store's clock shows, reckoned from its last answer and the monotonic clock, so that a wall clock that is set back or
+ * forward changes nothing. An answer took some time to arrive: the truth lies between `earliest` and `latest`. Units are spent by
+ * `latest`, which never lets one outlive its period; waits are told by `earliest`.
  */
 export class StoreTime {
   readonly #clock: Clock;
@@ -15,9 +15,15 @@ export class StoreTime {
   #behind: number;
   /** When a jump was last noticed, by the monotonic clock. */
   #jumpedAt = 0;
-  /** Whether the store has answered what it was asked since a clock last jumped. Until then what is reckoned may be wrong. */
+  /**
+   * Whether the store has answered what it was asked since a clock last jumped. Until then there is only the wall clock, or an
+   * answer that the jump has made old, and both may be wrong.
+   */
   isKnown = false;
-  /** Goes up when a clock has jumped: the machine slept or its clock was set. What was known before is not trusted for spending. */
+  /**
+   * Goes up when one of the clocks has jumped: the machine slept or its clock was set, and nothing here can tell which. What was
+   * known of the store's time before is not to be trusted for spending.
+   */
   trust = 0;
 
   constructor(clock: Clock) {

@@ -121,7 +121,7 @@ export class Concurrency {
     this.#forgetIfUnused(count);
   }
 
-  /** A key that comes again has another count. */
+  /** A key that was forgotten and has come again has another count, which stays. */
   #forgetIfUnused(count: Count): void {
     const isUnused = count.inFlight <= 0 && count.fullUntil === 0;
     if (isUnused && this.#counts.get(count.keyId) === count) this.#counts.delete(count.keyId);

@@ -7,7 +7,7 @@ interface OutageWatchOptions {
   readonly longMs: number;
   /** After it ends, how long all processes have to tell the store. */
   readonly settleMs: number;
-  /** Called when an outage is over, with the moment since which the store was away. */
+  /** Called when an outage is over, however long it was, with the moment since which the store was away. */
   readonly onEnd: (awaySince: number) => void;
 }
 

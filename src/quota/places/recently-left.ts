@@ -1,8 +1,9 @@
 import type { Clock } from '../../waiting/clock.ts';
 
 /**
- * After an outage the store is told again of the places that were left during it, and for this long before it: a master goes on for a
- * second or two while it is replaced, and its successor has not heard of those. It is also the least time between two such rounds.
+ * After an outage the store is told again of the places that were left during it, and for this long before it: a master that is
+ * replaced goes on for a second or two, and its successor has not heard of what was left meanwhile. The key would lack those places
+ * until they expire. It is also the least time between two such rounds.
  */
 const recentMs = 3000;
 /** How many places are remembered. */

@@ -47,7 +47,7 @@ export class SharedPlaces {
   readonly #retry: Alarm;
   #retrying = false;
   readonly #ids = new FreshIds();
-  /** A key whose place was asked for; it is used to ask whether the store is there. */
+  /** A key whose place was asked for; with it the store is asked whether it is there. */
   #someKey = '';
   #beating = false;
   /** How long the last beat took; the next one comes that much sooner. */
@@ -192,7 +192,10 @@ export class SharedPlaces {
     return isOver;
   }
 
-  /** False after an outage alone: what cannot be read in the store stays so, and is not told again. */
+  /**
+   * Whether the call is over and done with. False only when the store was away: then it has to be made again. What cannot be read
+   * in the store stays so, and is not told again.
+   */
   async #isOver(asked: Promise<unknown>): Promise<boolean> {
     try {
       await asked;
