@@ -24,18 +24,21 @@ interface Failure {
 }
 
 /**
- * The answers by which Redis refuses, in our words. Scripts check every type before they write, so after nearly all of these nothing has
- * changed. Redis 6.2 wraps what fails inside a script in an ERR, so the words are looked for anywhere.
+ * The answers by which Redis refuses, in our words. Scripts check every type before they write, so after any of these nothing has
+ * changed, unless one is `midway`. Redis 6.2 wraps what fails inside a script in an ERR, so the words are looked for anywhere.
  */
 const refusals: readonly {
   code: string;
   means: string;
   /** It is about this call: others would not fail too. */
   general?: false;
-  /** So is this, and it was not written by us. */
+  /** So is this, about data that cannot be read: it is another program's, or spoilt. */
   unreadable?: true;
   isTemporary?: true;
-  /** A script may have written before it: keys are asked for before it runs, and it publishes before it writes. */
+  /**
+   * A script may have written before it, as only a command can be denied in its middle: keys are asked for before a script runs,
+   * and it publishes before it writes.
+   */
   midway?: true;
 }[] = [
   // What an ACL denies, in the words of Redis 6.2, of 7.0 and of later ones.

@@ -60,6 +60,7 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
       return readCells(await link.run(scripts.takeCells, [rate], [intervalMs, burst, want]));
     },
     enter: async (order) => ((await takePlace(order, order.limit)) ? 'entered' : 'full'),
+    // A place that was lost is taken again, whatever the limit: its request is in flight all the same.
     stay: async (order) => void (await takePlace(order, Number.MAX_SAFE_INTEGER)),
     async leave(keyId, placeId) {
       const places = nameKeys(prefix, keyId).places();

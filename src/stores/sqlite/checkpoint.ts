@@ -7,13 +7,14 @@ import { SQLITE_BUSY } from './failures.ts';
 export const callsPerCheckpoint = 1024;
 /** Each process counts only its own calls, so a log that has grown beyond this is copied as well, whoever writes. */
 export const logBytesUncopied = 16_777_216;
-/** A log that starts again after it was copied keeps its size, and does not grow. */
+/** Whether the log has grown beyond that. One that starts again after it was copied keeps its size, and does not grow. */
 export function hasOutgrown(now: Stats | undefined, before: Stats | undefined): boolean {
   return now !== undefined && now.size > Math.max(logBytesUncopied, before?.size ?? 0);
 }
 
 /** From this many pages on (64 MB) the log is started again even if that makes writers wait for a moment. */
 const logPagesMax = 16_384;
+/** How often that is tried before it is left to the next checkpoint. */
 const restartsMax = 3;
 /** A log beyond this is cut back to it. It is not lower, because cutting makes writers wait longer. */
 export const logBytesKept = 134_217_728;
@@ -75,7 +76,10 @@ interface CheckpointOptions {
   readonly startThread?: (path: string) => Worker;
 }
 
-/** Copies the log into the file now and then. A failure is told unless it is the last one again, and tried again after as many calls. */
+/**
+ * Copies the write-ahead log back into the file now and then. A checkpoint that failed is tried again after as many calls, and
+ * reported unless the previous one failed the same way.
+ */
 export function createCheckpointer(
   path: string,
   { fileInUse, onFailure, startThread = startCheckpoint }: CheckpointOptions,

@@ -13,11 +13,13 @@ import { transactAll, type Outcome } from './transact.ts';
 /** The open file, opened again after it has failed. */
 export type Connection = ReturnType<typeof openConnection>;
 
+/** Another connection holds the lock that a call needs. */
 export class Locked extends Error {}
 
 /** How long a file that could not be opened again is left alone. */
 const reopenAfterMs = 100;
 
+/** How often a file in use is checked to be in its place. */
 const lookEveryMs = 1000;
 
 interface Open {

@@ -12,7 +12,10 @@ export function isBusy(error: unknown): boolean {
   return isSqliteError(error) && (error.errcode & 0xff) === SQLITE_BUSY;
 }
 
-/** SQLite calls only ENOSPC a full disk: a disk whose quota is used up, or a file that may not be longer, has failed a write. */
+/**
+ * True when there may be no room for what was to be written. Nothing was. SQLite calls only ENOSPC a full disk: where a quota of
+ * the disk is used up, or a file may not be longer, a write has failed.
+ */
 export function mayLackRoom(error: unknown): boolean {
   return isFull(error) || (isSqliteError(error) && error.errcode === SQLITE_IOERR_WRITE);
 }

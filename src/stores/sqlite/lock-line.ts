@@ -8,6 +8,7 @@ const turnMs = 2;
 
 interface Waiting {
   readonly deadline: number;
+  /** False when it has to be tried again. */
   readonly attempt: () => boolean;
   readonly giveUp: () => void;
 }

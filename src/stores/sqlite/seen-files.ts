@@ -1,7 +1,10 @@
 import { realpathSync, statSync, type Stats } from 'node:fs';
 import { unavailable } from '../ledger.ts';
 
-/** The write-ahead log (-wal), and its index with the locks of all processes (-shm). SQLite follows links to what they are beside. */
+/**
+ * The write-ahead log of a database (-wal), and the index of that log with the locks of all processes (-shm). SQLite follows links:
+ * both are beside the file itself.
+ */
 export function filesBeside(path: string): { readonly log: string; readonly index: string } {
   const file = followLinks(path);
   return { log: `${file}-wal`, index: `${file}-shm` };

@@ -41,8 +41,8 @@ export function createClient(address: RedisAddress, terms: Terms): Client {
 }
 
 /**
- * Connects to listen. Every node of a cluster hears what is published: any that the client knows will do, and the next attempt may pick
- * another. ioredis's own way to listen tries without a pause (6.0.0).
+ * Connects to listen; such a connection can send nothing else. Every node of a cluster hears what is published: any that the client
+ * knows will do, and the next attempt may pick another. ioredis's own way to listen tries without a pause (6.0.0).
  */
 export function createListener(address: RedisAddress, terms: Terms, client: Client): Redis {
   const { servers } = address;
@@ -152,8 +152,9 @@ function connectionOptions(address: RedisAddress, { trust, deadlineMs }: Terms) 
 }
 
 /**
- * Reconnects after the answer of a replica, without sending the command again: by then the name may lead to another master. No more often
- * than after any other failure, because it may stay a replica, and once for all answers that came together.
+ * Reconnects after the answer of a replica, without sending the command again: by then the name may lead to another master. No more
+ * often than after any other failure, because this one may stay a replica. And once for all answers that came together: the client
+ * would close its connection for each, with a timer and a listener each time (ioredis 6.0.0).
  */
 function leaveReplica(): (error: Error) => false | 1 {
   let leftAt = -Infinity;
@@ -184,8 +185,10 @@ async function connected(client: Client, withinMs: number): Promise<void> {
 }
 
 /**
- * Sends everything of this turn of the event loop in one write, with what `sendLast` adds at its end. The pipelines that ioredis makes by
- * itself wait for all answers to the last (6.0.0), and in a cluster fail whole while a slot moves (its issue 2075).
+ * Sends everything of this turn of the event loop in one write. The pipelines that ioredis makes by itself would do that too, but
+ * it sends none until all answers to the last have come (6.0.0): each call would wait for nearly two round trips, and one slow call
+ * would hold up all. In a cluster, while a slot moves, whole pipelines fail (its issue 2075). `sendLast` sends what has been
+ * gathered by then.
  */
 export function sendTogether(client: Client, sendLast: () => void): void {
   if (client instanceof Cluster) return;
@@ -205,7 +208,7 @@ export function sendAtOnce(client: Client): void {
 
 function clusterOptions(options: ConnectionOptions) {
   return {
-    // Of these the client of a cluster sets for its nodes itself whether they queue, and when they try again.
+    // Whether its nodes queue, and when they try again, the client of a cluster sets itself, whatever these say.
     redisOptions: options,
     enableOfflineQueue: false,
     clusterRetryStrategy: reconnectInMs,

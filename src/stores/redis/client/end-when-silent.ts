@@ -4,8 +4,9 @@ import { whenAllIsRead } from '../../../waiting/when-all-is-read.ts';
 import { Silence } from '../failures.ts';
 
 /**
- * Makes a client end a connection on which an answer is owed for `socketTimeout`, but read what has come before: ioredis 6.0.0 gives up
- * that of a process that was held up. It calls this method after each command that it sends.
+ * Makes a client of ioredis 6.0.0 end a connection on which an answer is owed for `socketTimeout`, but read what has come before.
+ * Its own way gives up the connection of a process that was held up, although the answer waits to be read, or the question has just
+ * left. The client calls this method after each command that it sends.
  */
 export function endWhenSilent(client: Redis): Redis {
   let watched: Redis['stream'] | undefined;

@@ -9,9 +9,9 @@ interface Master {
 }
 
 /**
- * Has a client leave a master that the sentinels have replaced: after a planned failover it takes writes for some ten seconds, until it
- * is made a replica and forgets them all. ioredis asks the sentinels only when it connects, and its own way to hear of a failover may
- * end the client for good (client.ts). Returns how to stop.
+ * Has a client leave a master that the sentinels have replaced. After a planned failover the old one goes on taking writes for some
+ * ten seconds, until it is made a replica and forgets them all. ioredis asks the sentinels only when it connects, and its own way
+ * to hear of a failover may end the client for good (client.ts). Returns how to stop.
  */
 export function followMaster(client: Redis, sentinel: Redis, name: string): () => void {
   let known: Master | undefined;

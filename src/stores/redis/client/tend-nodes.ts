@@ -32,8 +32,8 @@ function refreshSlots(cluster: Cluster): void {
 }
 
 /**
- * Makes a call that found its node away fail as one that was never sent. The client fails it like those that were lost with their
- * connection, but while it looks for the node: before the call is sent at all, or after an answer that redirects it.
+ * Makes a call that found its node away fail as one that was never sent. ioredis 6.0.0 fails it like those that were lost with
+ * their connection, but while it looks for the node: before the call is sent at all, or after an answer that redirects it.
  */
 function markUnsent(cluster: Cluster): void {
   const send = cluster.sendCommand.bind(cluster);
