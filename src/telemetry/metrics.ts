@@ -70,8 +70,8 @@ export function createMetrics(clients?: Clients): Metrics {
 }
 
 /**
- * The figures of the event loop are those since they were last read, and after 10 ms there may be none: the shortest pause would be
- * 292 years. So readers within a second, such as a pair of Prometheus servers, are shown the same.
+ * The figures of the event loop are those since they were last read. Read again within 10 ms there may be none, and the shortest
+ * pause would be 292 years. So readers within one second, such as a pair of Prometheus servers, are shown the same.
  */
 function keepLoopFigures(registry: Registry): void {
   const loop = registry.getMetricsAsArray().find(({ name }) => name === 'nodejs_eventloop_lag_seconds');

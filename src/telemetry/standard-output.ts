@@ -12,8 +12,8 @@ interface StandardOutput {
 /** What may wait in memory for a log pipe that is blocked. Beyond it lines are dropped: traffic matters more. */
 const backlogBytesMax = 8 * 1024 * 1024;
 /**
- * A pipe is full at 64 KB, and nobody tells when there is room again. The library's own wait of 100 ms is less than a megabyte a
- * second: a reader that had paused once could not catch up under load.
+ * A pipe is full at 64 KB, and nobody tells when there is room again. What the library would wait by itself, 100 ms, is less than a
+ * megabyte a second: a reader that had paused once would never again have kept up with a gateway under load.
  */
 const fullForMs = 5;
 const lineEnd = 0x0a;

@@ -5,7 +5,10 @@ import { ambiguous, invalid, missing, unsupported } from './upload-refusals.ts';
 /** What a rule says about the names of files. */
 export type FileNameRule = Pick<FileRule, 'required' | 'extensions' | 'nameLengthMax'>;
 
-/** Refuses a file name that could be a path, hide its extension or be stored under another. `label` is the file in a sentence. */
+/**
+ * Refuses a file name that could be a path, hide its extension or be stored under another name than it is shown with. `label` is
+ * what a sentence calls the file.
+ */
 export function checkFileName(fileName: string, label: string, rule: FileNameRule): void {
   // busboy 1 takes a part with an empty file name for a text field, others for a file. Browsers send it for an empty input.
   if (fileName === '') {

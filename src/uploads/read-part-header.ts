@@ -16,7 +16,10 @@ export interface PartHeader {
   readonly spelling: string;
 }
 
-/** Reads the header lines of a part, known ones once each: every other form is one that some parser reads differently. */
+/**
+ * Reads the header lines of one part, without the empty line that ends them. Each of the known ones may be there once; every other
+ * form is one that some parser reads differently.
+ */
 export function readPartHeader(block: Buffer): PartHeader {
   if (!isUtf8(block)) throw ambiguous('a part header is not UTF-8');
   const headers = new Map<string, string>();
@@ -77,7 +80,10 @@ const known = new Map(
   }),
 );
 
-/** One spelling only, in which a parser that looks for `name=` with a pattern finds the same as one that reads the grammar. */
+/**
+ * One spelling only: both values quoted, the name first, no escapes and no other parameter. A parser that looks for `name=` or
+ * `filename=` with a pattern then finds the same values as one that reads the grammar.
+ */
 const disposition = /^form-data; name="([^"\\]*)"(?:; filename="([^"\\]*)")?$/;
 
 /**

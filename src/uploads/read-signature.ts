@@ -142,7 +142,10 @@ const pictureTracks = new Map([
   ['ogg', picturePage],
 ]);
 
-/** Whether the sample announces a video track. An MP4 file may describe its tracks at its end, and then passes for either. */
+/**
+ * Whether a container that could hold sound alone announces a video track. It is looked for in the sample only: an MP4 file may
+ * describe its tracks at its end, and then passes for either.
+ */
 function showsPictures(mime: string, sample: Buffer): boolean {
   const [, subtype = ''] = mime.split(/[/;]/);
   return pictureTracks.get(subtype)?.test(sample.toString('latin1')) ?? false;

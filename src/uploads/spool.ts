@@ -157,7 +157,10 @@ export class Spool {
     await writeAll(this.#file, chunks, position);
   }
 
-  /** Second tries go one after another: a spool that still finds no room drops its file, which makes room for the next. */
+  /**
+   * Second tries go one after another. A spool that still finds no room drops its file, which makes room for the next; all at once,
+   * all would fail.
+   */
   async #tryAgain(write: () => Promise<void>, error: unknown): Promise<void> {
     if (lackOf(error) !== diskFull) throw error;
     const tried = this.#usage.secondTries.then(write).catch(async (failure: unknown) => {
@@ -178,7 +181,10 @@ export class Spool {
     this.#disk = 0;
   }
 
-  /** Reads from the first byte, every time, while the spool is open. A chunk is the reader's until it asks for the next. */
+  /**
+   * Reads from the first byte, every time it is called. The spool must stay open meanwhile. A chunk is the reader's until it asks
+   * for the next.
+   */
   async *read(): AsyncGenerator<Buffer, void> {
     if (this.#closed) throw closed();
     const fileBytes = this.#disk;

@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { open, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Opens a file without a name, which goes with the process: only a kill between the two calls leaves a file, an empty one. */
+/**
+ * Opens a file without a name: the system removes it when the process closes it or ends, however it ends. Only one that is killed
+ * between the two calls leaves a file, which is empty.
+ */
 export async function openUnnamed(directory: string): Promise<FileHandle> {
   const path = join(directory, `gatehouse-${randomUUID()}`);
   const file = await open(path, 'wx+', 0o600);

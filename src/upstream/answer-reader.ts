@@ -3,7 +3,7 @@ import { NonsenseAnswer, switchedUnasked } from './failures.ts';
 import { HeadReader } from './head-reader.ts';
 import { type AnswerHead, hasNoBody, keptMsAfter } from './read-answer-head.ts';
 
-/** Is told of an answer: its head once, then its body. */
+/** Is told of an answer as it is read: its head once, then its body. */
 export interface AnswerListener {
   answerBegins(status: number, raw: readonly string[]): void;
   /** The piece is the listener's to keep. */

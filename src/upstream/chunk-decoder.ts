@@ -13,7 +13,10 @@ export class ChunkDecoder {
   #line = '';
   #trailerBytes = 0;
 
-  /** Reads on from `from`, and moves the content it finds together, to begin there. Returns the offset after the last byte it read. */
+  /**
+   * Reads on from `from`, and moves the content it finds together, to begin there: it never takes more room than the chunks around
+   * it. Returns the offset after the last byte it read, which is the end unless the body was over before.
+   */
   decode(bytes: Buffer, from: number): number {
     let at = from;
     this.found = 0;
@@ -85,8 +88,9 @@ const framing = /^(?:content-length:|transfer-encoding:[\t ]*\r\n$)/i;
 const lineBytesMax = 16 * 1024;
 
 /**
- * A size and its extensions (RFC 9112 §7.1.1), as Node's own parser takes them, which reads for the streamed lane: no blanks, and
- * some that are no extensions, like `;=`. After leading zeros 12 digits are 256 TB, and exact in a double.
+ * A size and its extensions (RFC 9112 §7.1.1). We take the extensions that Node's own parser takes, which reads for the streamed
+ * lane: no blanks, and some that are not extensions at all, like `;=`. After leading zeros 12 digits are 256 TB, and exact in a
+ * double.
  */
 const token = String.raw`[!#$%&'*+\-.^_\`|~\w]`;
 const quoted = String.raw`"(?:[\t !#-[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"`;

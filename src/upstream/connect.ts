@@ -8,7 +8,10 @@ import { openByName } from './look-up.ts';
 /** What the https connections to an upstream trust. */
 export type Trust = Pick<ConnectionOptions, 'secureContext'>;
 
-/** Reads the authorities once for all connections: the system's bundle would cost each of them 10 ms and 1 MB. */
+/**
+ * Reads the authorities once for all connections. If each read them for itself, the system's bundle would cost each of them 10 ms
+ * of the event loop, and 1 MB for as long as it is kept.
+ */
 export function createTrust(ca: string | undefined): Trust {
   return ca === undefined ? {} : { secureContext: createSecureContext({ ca }) };
 }
@@ -61,7 +64,10 @@ function ignore(): void {}
 /** How long a connection is silent before the kernel asks whether the other side is still there. */
 const probeAfterMs = 60_000;
 
-/** All connections are read into this one. Memory for each read was a tenth of what it costs to pass on a small answer. */
+/**
+ * All connections are read into this one: the callback is done with it before the next read. Left to Node, each read would get
+ * memory of its own, a tenth of what it costs to pass on a small answer.
+ */
 const piece = Buffer.allocUnsafeSlow(64 * 1024);
 
 function intoOnePiece(onBytes: (bytes: Buffer) => void): OnReadOpts {
@@ -83,8 +89,8 @@ function plainOpener(target: URL): Opener {
 
 /**
  * What TLS is told in both lanes. The name to verify is the target's own, and an empty one for an address: Node's agent would take
- * it from the Host header, which with `preserveHost` is the client's to choose. Framing is only understood for HTTP/1.1, so no
- * other protocol is offered. NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would have nothing verified.
+ * it from the Host header, which with `preserveHost` is the client's to choose. Every guarantee about framing is made and tested
+ * for HTTP/1.1, so no other protocol is offered. NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would have nothing verified.
  */
 export function tlsOptionsOf(target: URL, trust: Trust): ConnectionOptions {
   const servername = serverNameOf(addressOf(target).host) ?? '';
@@ -111,7 +117,10 @@ export class TlsSession {
     return this.#last === undefined ? {} : { session: this.#last };
   }
 
-  /** Keeps the session of this connection for the next. One with which no connection came about is forgotten: it would fail again. */
+  /**
+   * Keeps the session of this connection for the next. One with which no connection came about is forgotten, whatever became of it:
+   * a server that refuses a session, or leaves it unanswered, would do so each time.
+   */
   follow(connection: TLSSocket): void {
     connection
       .on('session', (session: Buffer) => (this.#last = session))

@@ -12,7 +12,10 @@ export interface AnswerParts {
   readonly ourHeaders: () => readonly string[];
   /** Folded name of the header that is read and taken out of it. */
   readonly costHeader: string | undefined;
-  /** Called once the whole answer is here, before its end goes to the client: by then the shared place must be free. */
+  /**
+   * Called once the whole answer is here, before its end goes to the client: the client's next request may reach another process,
+   * so the shared place must be free by then. Undefined if there is none.
+   */
   readonly whenWhole: (() => void) | undefined;
 }
 

@@ -2,8 +2,9 @@ import type { Writable } from 'node:stream';
 import { letGo } from '../wire/let-go.ts';
 
 /**
- * Writes pieces of any size. Each costs a kilobyte while it waits: an answer in pieces of one byte to a client that reads nothing took
- * 11 MB. So small pieces are gathered while something waits, and go out together behind it.
+ * Writes pieces of any size. Each write costs a kilobyte while it waits, whatever its size, and the bounds of a stream count only
+ * bytes: an answer in pieces of one byte to a client that reads nothing took 11 MB. So while something waits, small pieces are
+ * gathered, and go out together once that has been sent.
  */
 export class GatheringWriter {
   readonly #to: Writable;

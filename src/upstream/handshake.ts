@@ -26,8 +26,9 @@ export function checkSwitch(answer: IncomingMessage, key: string): void {
 const heldMax = 64 * 1024;
 
 /**
- * Reads and holds what a client sends before the 101, which has no meaning until then (CVE-2026-2833): only so its leaving is noticed.
- * One that sends too much is cut off (RFC 6455 §4.1). The function returned puts all of it back, and reads no further.
+ * Reads and holds what a client sends before the 101, because it has no meaning until then (CVE-2026-2833 came from passing it on).
+ * Reading it is also the only way to notice that the client has left, so one that sends too much is cut off: it should have waited
+ * (RFC 6455 §4.1). The function returned puts everything back in front of what is still to come, and reads no further.
  */
 export function holdBytes(socket: Socket): () => void {
   const held = new CollectedBytes(heldMax);

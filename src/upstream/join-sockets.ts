@@ -14,9 +14,9 @@ interface Join {
 }
 
 /**
- * Passes bytes both ways until either side ends or both have been silent for the idle time. The end of one side is passed on, and the
- * other has a moment for its last words: open one way only, a WebSocket has no meaning (RFC 6455 §7.1.1). It always resolves, and both
- * are closed by then.
+ * Passes bytes both ways, with backpressure, until either side ends or both have been silent for the idle time. The end of one side
+ * is passed on, and the other has a moment for its last words: a WebSocket that is open only one way has no meaning (RFC 6455
+ * §7.1.1), and would keep its place. It always resolves, and both are closed by then.
  */
 export async function joinSockets({ client, upstream, idleMs, progress }: Join): Promise<void> {
   const { socket } = client;

@@ -15,9 +15,10 @@ export type Ask = (name: string, tell: Tell) => void;
 export const patienceMs = 250;
 
 /**
- * Finds the addresses of targets. The system answers two questions at a time, and takes 10 s and more where a resolver is silent: so
- * that one dead name keeps no other from being found, no name is asked for twice at the same time. One that had addresses keeps them
- * while no answer comes.
+ * Finds the addresses of targets. The system answers two questions at a time, and takes 10 s and more for a name whose resolver is
+ * silent. So no name is asked for twice at the same time, however many connections wait for it, or one dead name would keep all the
+ * others from being found. And a name that had addresses keeps them while no answer comes, which also limits what two dead names
+ * can do.
  */
 export function createLookUp(ask: Ask): LookUp {
   const names = new Map<string, Name>();
@@ -32,7 +33,10 @@ export function createLookUp(ask: Ask): LookUp {
   };
 }
 
-/** Opens a connection to a target. Once it closes it waits for no address: a silent resolver would hold all that belongs to it. */
+/**
+ * Opens a connection to a target. It stops waiting for the addresses once it is no longer wanted, or a silent resolver would hold
+ * on to all that belongs to each request given up meanwhile.
+ */
 export function openByName<Connection extends EventEmitter>(
   open: (lookup: LookupFunction) => Connection,
 ): Connection {
@@ -56,6 +60,7 @@ const lookUp = createLookUp((name, tell) => {
 class Name {
   readonly #host: string;
   readonly #ask: Ask;
+  /** Undefined when nothing is asked. */
   #waiting: Set<Tell> | undefined;
   #last: readonly LookupAddress[] | undefined;
   #isOverdue = false;

@@ -25,8 +25,9 @@ export class OpenSockets {
   readonly #byPath = new Map<string, Set<OpenSocket>>();
 
   /**
-   * Counts in the socket of a response; undefined if the route of this path has as many as it may. It leaves when the response closes:
-   * one that switches protocols closes with its socket, any other as soon as it is out.
+   * Counts in the socket of a response; undefined if the route of this path has as many as it may, under whatever name. It leaves
+   * when the response closes: one that switches protocols closes with its socket, any other as soon as it is out, though its client
+   * may be read for a moment longer.
    */
   enter(path: string, socketsMax: number, res: ServerResponse): OpenSocket | undefined {
     const open = this.#byPath.getOrInsertComputed(path, () => new Set());
@@ -37,7 +38,10 @@ export class OpenSockets {
     return entry;
   }
 
-  /** Closes each WebSocket when it falls quiet. One that never does is cut in the end like any connection. */
+  /**
+   * Closes each WebSocket when it falls quiet. One that never does is cut in the end like any connection, and so is one that is
+   * still HTTP.
+   */
   drain(): void {
     const look = (): void => {
       const now = performance.now();

@@ -48,8 +48,9 @@ export interface AnswerSource {
 type AnswerState = 'awaited' | 'begun' | 'flowing' | 'whole' | 'over';
 
 /**
- * Passes one answer of an upstream on to one client, and folds the many ways an exchange can end into exactly one: its end, or
- * ExchangeFailed while the client has seen nothing yet. An answer that breaks off breaks the client's connection.
+ * Passes one answer of an upstream on to one client, with backpressure, and folds the many ways an exchange can end into exactly
+ * one: its end, or ExchangeFailed while the client has seen nothing yet.
+ * An answer that breaks off is never ended as if it were whole: the client's connection is destroyed.
  */
 export class Relay implements AnswerListener, Guest {
   hasSeat = false;
@@ -61,8 +62,8 @@ export class Relay implements AnswerListener, Guest {
   /** Set once the head is waited for, or a connection. */
   #headTime: Countdown | undefined;
   /**
-   * Set once the next piece is waited for: nearly every answer is whole in one turn of the event loop. With a timer for each the old
-   * generation filled up three times as fast.
+   * Set once the next piece is waited for. Nearly every answer is whole in one turn of the event loop and needs no timer: with one
+   * for each, kept for a while, the old generation filled up three times as fast.
    */
   #pieceTime: Countdown | undefined;
   /** When the upstream's time began: once all of the request has left, with that. */
@@ -93,7 +94,10 @@ export class Relay implements AnswerListener, Guest {
     res.on('close', this.#onClose);
   }
 
-  /** Starts its time for a connection; `connected` starts that for the head of its answer. No 1xx puts off its end. */
+  /**
+   * Starts its time for a connection; `connected` starts that for the head of its answer. An upstream that sends 1xx for ever does
+   * not put off its end.
+   */
   startClock(): void {
     this.#startedAt = performance.now();
     const { responseMs } = this.#bounds.timeouts;

@@ -23,12 +23,16 @@ export interface KeptConnections {
 /** Shorter than servers commonly keep an idle connection, so that they seldom close one under a request. */
 export const idleMsMax = 4000;
 
-/** So long a connection that is always in use is kept: its name may lead elsewhere by then, or to more servers. */
+/**
+ * So long a connection that is always in use is kept. Its name may lead elsewhere by then, or to more servers than before: those
+ * would get nothing while the others go on.
+ */
 export const ageMsMax = 300_000;
 
 /**
- * The connections to one target, and the line of guests that wait for one. The line is ours because the libraries keep what waits in
- * theirs, with its body, even when its client has left.
+ * The connections to one target, and the line of guests that wait for one: first come, first served. The line is ours because the
+ * libraries keep what waits in theirs, with its body, even when nobody wants it any more: clients that ask and leave would fill the
+ * memory while an upstream stands still.
  */
 export class Seats {
   /** A count, not a set of holders: the collector keeps alive what has left a long-lived set, and takes five times as long. */

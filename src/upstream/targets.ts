@@ -139,7 +139,10 @@ export class Target {
     this.#setAside('not reached', cause);
   }
 
-  /** An answer has begun. If its request began before the target was set aside, it says nothing about the target now. */
+  /**
+   * An answer has begun. If its request began before the target was set aside, it says nothing about the target now; that of a
+   * trial lets the next request try.
+   */
   noteAnswer({ isTrial, absencesBefore }: Attempt): void {
     this.#answers += 1;
     if (isTrial) this.#asideUntil = 0;
@@ -151,7 +154,10 @@ export class Target {
     this.#parts.events.usedAgain(this.#parts.config.name, this.url.origin);
   }
 
-  /** Who waited in vain for an answer shows that the target is silent, if no other had one meanwhile. An only target stays in use. */
+  /**
+   * A request that waited in vain for its answer shows that the target is silent, if no other had one meanwhile. An only target
+   * stays in use. A trial that fails in any other way lets the next request try.
+   */
   noteFailure({ isTrial, answersBefore }: Attempt, { sent, cause }: ExchangeFailed): void {
     if (isTrial) this.#asideUntil = 0;
     const inVain = sent && cause instanceof ResponseTimeout && answersBefore === this.#answers;

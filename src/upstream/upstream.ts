@@ -26,7 +26,10 @@ export interface Upstream {
   readonly name: string;
   /** Sends the request and passes the answer on. Rejects with a Refusal (499 502 503 504) while the client has seen nothing. */
   send(request: OutgoingRequest, res: ServerResponse, progress: Progress): Promise<void>;
-  /** Resolves when a connection to one of the targets can be made. If a shortage here kept it from trying, what was last known holds. */
+  /**
+   * Resolves when a connection to one of the targets can be made, TLS included. If a shortage on this side kept it from trying, the
+   * last result still holds, or the answer that a request has had since.
+   */
   probe(): Promise<void>;
   /** Keeps no connections any more. Requests under way, or in line, go on to their end. */
   close(): void;

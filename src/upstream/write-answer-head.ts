@@ -4,8 +4,9 @@ import { sendHead } from '../wire/send-head.ts';
 import { NonsenseAnswer } from './failures.ts';
 
 /**
- * Writes the head of an upstream's answer to the client, cleaned as a request's is, with our headers behind it. The upstream's
- * reason is dropped: Node throws at a control character in it.
+ * Writes the head of an upstream's answer to the client, cleaned the same way as a request's: hop-by-hop and nominated headers stay
+ * here, names that are ours are dropped, then ours are added. The upstream's reason phrase is dropped too: Node throws at a control
+ * character in it.
  */
 export function writeAnswerHead(res: ServerResponse, status: number, parts: AnswerHeadParts): void {
   // Below 200 it can only be an upgrade nobody asked for; above 599 clients disagree about the meaning.

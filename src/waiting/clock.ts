@@ -6,7 +6,7 @@ export interface Clock {
   wall(): number;
   /** Milliseconds that only go forward, from any start. It may stand still while the machine sleeps. */
   mono(): number;
-  /** Calls back once, as `afterReading` does. */
+  /** Calls back once, as `afterReading` does, unless cancelled first by calling the function returned. */
   after(delayMs: number, callback: () => void): () => void;
   /** Calls back at the end of this turn of the event loop, when what was asked of the store is on its way. */
   whenAllIsRead(callback: () => void): void;

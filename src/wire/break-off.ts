@@ -3,8 +3,9 @@ import type { Socket } from 'node:net';
 import { endReadably } from './linger.ts';
 
 /**
- * Ends an answer that cannot be finished, and with it its connection, so that nobody takes it for whole. Of one that stands behind
- * others nothing leaves: Node would send its beginning behind them, and go on as if it had been whole.
+ * Ends an answer that cannot be finished, and with it its connection, so that nobody takes it for whole. One that stands behind
+ * others has no connection yet: those that are ahead leave first, and of this one nothing. Node would send its beginning behind
+ * them, and go on as if it had been whole. A client that still sends gets to read those that are ahead.
  */
 export function breakOff(res: ServerResponse): void {
   const { socket } = res;

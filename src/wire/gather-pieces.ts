@@ -2,8 +2,9 @@ import { Readable } from 'node:stream';
 import { CollectedBytes } from './collected-bytes.ts';
 
 /**
- * Gathers small pieces that wait in a stream for its reader: each costs 450 bytes beyond its own, which is 30 MB for the 64 KB that
- * Node reads ahead. For readers that read until nothing is left: one that leaves something is told of no more.
+ * Makes what a stream reads ahead take little more memory than its bytes. Node reads 64 KB ahead of the reader, and keeps the
+ * pieces that came, each of which costs 450 bytes beyond its own: 30 MB for one stream that waits. So small pieces that have to
+ * wait are gathered in one. For readers that read until nothing is left: one that leaves something is told of no more.
  */
 export function gatherPieces(stream: Readable): void {
   const pieces = new GatheredPieces(stream);

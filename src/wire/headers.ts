@@ -98,7 +98,10 @@ function nominated(connection: string | undefined): Set<string> | undefined {
   return new Set(names);
 }
 
-/** Copies the headers that pass from one list to another. They are flat as Node's `rawHeaders` is: name, value, name, value. */
+/**
+ * Copies the headers that pass, in order and spelling, from one list to another. They are flat as Node's `rawHeaders` is: name,
+ * value, name, value.
+ */
 export function copyHeaders(from: readonly string[], to: string[], passes: Passes): void {
   const dropped = nominated(connectionOf(from));
   for (let i = 0; i + 1 < from.length; i += 2) {
@@ -153,8 +156,9 @@ function connectionOf(headers: readonly string[]): string | undefined {
 }
 
 /**
- * Remembers answers by spelling. Spellings come from clients: of each length the oldest makes room. Looked for by length, as a name that
- * has just been read has no hash yet, and a `Map` would work it out each time: 1.5 % of the CPU of a name call.
+ * Remembers answers by spelling. Spellings come from clients, so the memory is bounded: of each length the oldest makes room.
+ * Looked for by length, as a name that has just been read has no hash yet, and a `Map` would work it out for each header of each
+ * request and answer: 1.5 % of the CPU of a name call.
  */
 function remember(decide: (folded: string, name: string) => boolean): Passes {
   const byLength: { readonly name: string; readonly answer: boolean }[][] = Array.from(

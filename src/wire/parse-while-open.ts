@@ -13,9 +13,10 @@ interface ParsedSocket extends Socket {
 const readNoFurther = 2;
 
 /**
- * Ends the reading of requests with the connection, or when no more are to be made of it. Call it when a server has a new connection.
- * Node makes a request and a response of every head in the 64 KB that it reads at once, also when the connection was destroyed at the
- * first, and keeps them until all other connections have been read: 500 that send so much would take over 1 GB.
+ * Ends the reading of requests with the connection, or when no more are to be made of it. Node reads up to 64 KB at once and makes
+ * a request and a response of every head in them, thousands perhaps, also when the connection was destroyed at the first. It keeps
+ * them until the connection has closed, which is after all other connections with something to read have been read: 500 that send
+ * 64 KB each would take over 1 GB. Call it when a server has a new connection.
  */
 export function parseWhileOpen(socket: ParsedSocket, isOpen: () => boolean = () => !socket.destroyed): void {
   const { parser } = socket;

@@ -37,8 +37,9 @@ export function sendJson(res: ServerResponse, answer: JsonAnswer): void {
 const shortBodyMax = 64 * 1024;
 
 /**
- * Whether more of the request may come than Node may be left to read. The rest of a short body is let through and the connection goes
- * on; after any other it must end. Where it ends anyway, Node would end it at once, whatever still comes.
+ * Whether more of the request may come than Node may be left to read: it would read a body without end for as long as that comes.
+ * The rest of a short one is let through and the connection goes on; after any other it must end. Where it ends anyway, Node would
+ * end it at once, whatever still comes.
  */
 function mustBeReadFirst(res: ServerResponse): boolean {
   const { req } = res;

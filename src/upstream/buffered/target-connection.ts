@@ -90,8 +90,9 @@ export class TargetConnection implements AnswerSource {
   }
 
   /**
-   * Whether a whole turn has passed since it was put to rest: what the upstream sent behind its answer has ended the connection by now,
-   * and is not taken for the next answer (CVE-2026-48931).
+   * Whether all that had come when it was put to rest has been read: the turn then under way has ended, and so has another.
+   * Anything the upstream sent after its answer has ended the connection by now, and is not taken for the next answer
+   * (CVE-2026-48931).
    */
   get hasRested(): boolean {
     return turnsSoFar() - this.#restsSince >= 2;

@@ -6,7 +6,10 @@ import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
 import { errorOf, NonsenseAnswer, Stalled } from '../failures.ts';
 import type { Relay } from '../relay.ts';
 
-/** A connection that was used before. It may be closed already, and we may hear of that only after some has been written. */
+/**
+ * A connection that was used before, from the moment it is given to a request. It may be closed already, and we may hear of that
+ * only after some of the request has been written.
+ */
 export interface KeptConnection {
   /** Nothing has come on it since then. */
   isSilent(): boolean;
@@ -23,8 +26,9 @@ interface Sending {
 }
 
 /**
- * Sends the body of one request. No more than its first chunk is read before that has been sent. The request is ended only when all of
- * the body has passed, so one that breaks a rule can never be taken for complete.
+ * Sends the body of one request. No more than its first chunk is read before that has been sent, so a target that cannot be reached
+ * costs none of it. The request is ended only when all of the body has passed, so one that breaks a rule can never be taken for
+ * complete.
  */
 export class BodySender {
   readonly #body: Body;

@@ -5,9 +5,9 @@ import { HeadReader } from '../head-reader.ts';
 import { keptMsAfter } from '../read-answer-head.ts';
 
 /**
- * Reads the head of the answer before Node does, by the rules of the other lane. Node repairs some heads and misreads others: if a tab
- * follows `chunked`, the client would get the sizes of chunks as content. And after a 204 or 304 whose headers speak of a body it keeps
- * the connection: what came of that would be taken for another client's answer.
+ * Reads the head of the answer on a connection before Node does, by the same rules as the other lane. Node repairs some heads and
+ * misreads others: if a tab follows `chunked`, the client would get the sizes of chunks as content. And it keeps the connection
+ * after a 204 or 304 whose headers speak of a body: what came of that later would be taken for the answer to another client.
  */
 export function judgeHead(outgoing: ClientRequest, socket: Socket, refuse: (reason: Error) => void): void {
   const reader = new HeadReader();

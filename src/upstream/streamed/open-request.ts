@@ -21,10 +21,11 @@ interface OpenRequest {
 }
 
 /**
- * Opens a request with http-proxy 1.18.1, which is unmaintained, so it is left nothing to decide. It gets finished headers, because
- * its `proxyReq` hook is skipped when a request has `Expect` (node-http-proxy #1219), and a body that only takes the outgoing request
- * over: the rest is the caller's. So no answer can end the process (#1530, #1080), and no client that leaves keeps an upstream busy
- * (#1559) or its answer in memory (#1586). Nothing is sent before some of the body or its end is written.
+ * Opens a request with http-proxy 1.18.1, which is unmaintained, so it is left nothing to decide. It is given a request of our own
+ * making with finished headers, because its `proxyReq` hook is skipped when a request has `Expect` (node-http-proxy #1219), and a
+ * body that only takes over the outgoing request: writing, answering, failing, leaving and upgrading are left to the caller. So no
+ * answer can end the process (#1530, #1080), and no client that leaves keeps an upstream busy (#1559) or its answer in memory
+ * (#1586). Nothing is sent before the body of the request or its end is written.
  */
 export function openRequest({ method, path, headers, target, agent, onError }: OpenRequest): ClientRequest {
   const message = new http.IncomingMessage(idleSocket);

@@ -252,7 +252,7 @@ async function destroyUnlessSent(outgoing: ClientRequest): Promise<void> {
 }
 
 /**
- * Over TLS we hear that something has left in the turn after that, when it may have been answered. Without this wait every second of
- * four uploads side by side cost an https target a new connection.
+ * Over TLS we hear that something has left in the turn after that, when it may have been answered. For so many turns after an
+ * answer we wait for that. Without, every second of four uploads side by side cost an https target a new connection.
  */
 const lateTurns = 3;

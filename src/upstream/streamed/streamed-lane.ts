@@ -61,7 +61,11 @@ function keptBy({ freeSockets }: Agent): readonly Socket[] {
     .filter((socket) => !socket.destroyed);
 }
 
-/** It bounds nothing: whoever asks it has a seat. A connection resumes the TLS session of the last, and is not kept for ever. */
+/**
+ * It bounds nothing and has no line: whoever asks it has a seat. A connection of it resumes the TLS session of the last, is read to
+ * its end, holds nothing of the request that it was opened for, and is closed, not kept once more, when it has been for long
+ * enough.
+ */
 function createAgent(target: URL, trust: Trust, keepAlive: boolean): Agent {
   const options = { keepAlive, maxFreeSockets: 32, timeout: idleMsMax };
   const session = target.protocol === 'https:' ? new TlsSession() : undefined;
