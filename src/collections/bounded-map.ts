@@ -3,8 +3,8 @@ export class BoundedMap<Key, Value> {
   readonly #entries = new Map<Key, Value>();
   readonly #sizeMax: number;
   /**
-   * Where the oldest entry is. A map that is asked for its first key each time steps over all that were deleted before it: of
-   * 50,000 entries that took 35 µs (record 32).
+   * Where the oldest entry is. A map that is asked for its first key each time steps over all that were deleted before it: at
+   * 50,000 entries that took 35 µs, and this takes less than one (record 32).
    */
   #oldest: MapIterator<Key> | undefined;
 

@@ -4,8 +4,9 @@ import type { PlanRule } from './plan-rule.ts';
 import type { UploadRule } from './upload-rule.ts';
 
 /**
- * The whole configuration after loading: complete, frozen, durations in milliseconds, sizes in bytes. The schema says what each option
- * is for; here stands what it has become. Nothing is optional, so no code on the path of a request has to think about defaults.
+ * The whole configuration after loading: complete, frozen, durations in milliseconds, sizes in bytes. The schema says what each
+ * option is for; here stands what it has become. Nothing is optional, so no code on the path of a request has to think about
+ * defaults.
  */
 export interface Config {
   readonly file: string;

@@ -69,7 +69,7 @@ export class Connection {
       if (req.visit.cut === 'upstream') this.#noteCut();
       // What stands behind an answer that broke off is lost, though its connection is read for a while.
       if (!res.writableFinished) this.closeAnswers();
-      // The head of the last answer promised to keep the connection, because it left before that was given up.
+      // The last answer had promised to keep the connection, as its head left before that was given up.
       if (this.#isGivenUp && res.shouldKeepAlive && !this.isBusy) endReadably(this.#socket);
       if (req.complete) letGo(req);
       else this.#answered = req;
@@ -106,6 +106,7 @@ export class Connection {
     return this.#answered?.complete === false;
   }
 
+  /** Whether requests are read from it. */
   get isOpen(): boolean {
     return !this.#isGivenUp && !this.#socket.destroyed;
   }

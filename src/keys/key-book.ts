@@ -89,7 +89,10 @@ export function createKeyBook(tools: KeyTools) {
       const { id = createKeyId(now()), fields } = readNewKey(written, rules);
       return make(fields, by, { id, requests: [] });
     },
-    /** The same under a name that the caller chose: a repeat, on any gateway, makes no second key. The id comes from the name. */
+    /**
+     * The same under a name that the caller chose: a repeat, on any gateway, makes no second key. The id comes from the name, so it
+     * cannot be chosen.
+     */
     async createOnce(written: WrittenFields, by: By, request: RequestMark): Promise<FreshSecret | Repeat> {
       if (written['id'] !== undefined) {
         const why = 'cannot be chosen beside an idempotency key: a key of a chosen id is made once anyway';

@@ -24,6 +24,7 @@ export function createSecret(
   return { secret, kept };
 }
 
+/** Those that work at a moment, oldest first. */
 export function liveSecrets(secrets: readonly KeySecret[], at: number): readonly KeySecret[] {
   return secrets.filter(({ expiresAt }) => !hasExpired(expiresAt, at));
 }

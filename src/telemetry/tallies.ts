@@ -7,8 +7,8 @@ interface CounterAbout {
 }
 
 /**
- * A counter of what happens here, which may be in every request. prom-client finds a series by joining and hashing its labels, again
- * for each figure: with the histograms below, 5 % of the time of a request. So counts are gathered here until somebody reads.
+ * A counter of what happens here, which may be in every request. prom-client finds a series by joining and hashing its labels,
+ * again for each figure: with the histograms below, 5 % of the time of a request. So counts are gathered here until somebody reads.
  */
 export class CounterTally extends Counter {
   readonly #root = new Branch();
@@ -42,7 +42,7 @@ interface HistogramAbout {
   readonly label: string;
 }
 
-/** Of seconds, up to the 10 minutes that an upload may take: of what is longer than the last no quantile is known. */
+/** Upper bounds in seconds, up to the 10 minutes that an upload may take: of what is longer than the last no quantile is known. */
 export const buckets = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600,
 ];

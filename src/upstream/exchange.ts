@@ -21,6 +21,7 @@ export interface AnswerParts {
 
 /** Is told how an exchange goes on. */
 export interface ExchangeListener {
+  /** The head of the answer has come. */
   begin(): void;
   /** It is over; the progress tells how. */
   resolve(): void;

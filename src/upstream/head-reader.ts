@@ -9,6 +9,7 @@ export class HeadReader {
   #text = '';
   /** The end of that, where the end of the head may have begun. */
   #tail = '';
+  /** How many bytes the interim answers before it took. */
   #interimBytes = 0;
 
   begin(): void {

@@ -77,6 +77,7 @@ function isLength(text: string): boolean {
   return /^\d{1,15}$/.test(text);
 }
 
+/** Whether a line, with its line ending, is a header. */
 export function isHeaderLine(line: string): boolean {
   return lineForm.test(line);
 }

@@ -129,6 +129,7 @@ export class Relay implements AnswerListener, Guest {
     if (this.#state === 'flowing') this.#expectMore();
   }
 
+  /** Finished or given up: it takes no more of an answer. */
   get isOver(): boolean {
     return this.#state === 'over';
   }

@@ -46,6 +46,7 @@ type Ending = Pick<ExchangeListener, 'resolve' | 'reject'>;
 /** One request at one target. */
 class Attempt implements ExchangeListener {
   readonly #target: Target;
+  /** How many answers its target had begun before this, and how often it had been set aside. */
   readonly answersBefore: number;
   readonly absencesBefore: number;
   /** The target was silent, and nobody else tries it meanwhile. */

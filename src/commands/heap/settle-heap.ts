@@ -43,8 +43,8 @@ export function settleHeap(traffic: Traffic): void {
   const collect = findCollector();
   collectWhenQuiet(traffic, collect);
   setTimeout(() => {
-    // The collector forgets the shapes of objects with no live instance, and `process.nextTick`, which makes one with computed names
-    // each time, takes a slow path for ever once its shape is forgotten: 4 % of the time under load. So one waits meanwhile.
+    // The collector forgets the shapes of objects with no live instance, and `process.nextTick`, which makes one with computed
+    // names each time, takes a slow path for ever once its shape is forgotten: 4 % of the time under load. So one waits meanwhile.
     process.nextTick(() => undefined);
     collect({ type: 'major', flavor: 'last-resort' });
   }, afterMs).unref();

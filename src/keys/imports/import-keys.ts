@@ -13,6 +13,7 @@ export type ImportLine = { readonly number: number } & (
 export interface ImportOptions {
   /** Update existing keys to match the file; otherwise they stay as they are. */
   readonly update: boolean;
+  /** For lines that name no plan. */
   readonly plan?: string | undefined;
   /** Told of each line that is refused. The message never repeats its content. */
   readonly onFault: (line: number, message: string) => void;
@@ -21,6 +22,7 @@ export interface ImportOptions {
    * that was there already, if the secret does not work.
    */
   readonly onWarning?: ((line: number, message: string) => void) | undefined;
+  /** Told after each batch. */
   readonly onProgress?: ((report: ImportReport) => void) | undefined;
 }
 

@@ -27,6 +27,7 @@ export interface PartialLine extends ReadLine {
 interface ReadLine {
   readonly number: number;
   readonly digest: string;
+  /** The id that the line asks for. */
   readonly id: string | undefined;
   /** What it says about an existing key. */
   readonly fields: Partial<KeyFields>;

@@ -121,7 +121,7 @@ function placeAfter(place: Place, character: string): Place {
   if (place === 'return' || place === 'torn') return 'torn';
   if (character === ',') return 'start';
   if (place === 'afterQuote') {
-    // The first of two stands for one, and the end of the line may be CRLF.
+    // A second quote makes both one character of the cell, and what ends the line may be CRLF.
     if (character === '"') return 'quoted';
     return character === '\r' ? 'return' : 'torn';
   }

@@ -51,7 +51,10 @@ export class LeaseDraws {
     return reservation;
   }
 
-  /** Puts a request at the end of its key's line, and draws for it. It leaves the line when it is answered, late, or its client leaves. */
+  /**
+   * Puts a request at the end of its key's line, and draws for it. It leaves the line when it is answered or late, or when its
+   * client leaves.
+   */
   wait(lease: Lease, { cost, whenLeft }: ReserveOrder): Promise<Reservation | Denial> {
     const { promise, resolve, reject } = Promise.withResolvers<Reservation | Denial>();
     const waiter: Waiter = {

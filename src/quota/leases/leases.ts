@@ -71,7 +71,9 @@ export class Leases {
     return this.#draws.wait(lease, order);
   }
 
-  /** Ends a reservation, once. What it did not spend goes back; what it spent above its units is charged, whatever the limit says. */
+  /**
+   * Ends a reservation, once. What it did not spend goes back; what it spent above its units is charged, whatever the limit says.
+   */
   settle(reservation: Reservation, spent: number): void {
     if (reservation.owed) this.#steps.owed.close(reservation.lease.keyId, reservation.counters, spent);
     else if (spent < reservation.units) this.#takeBack(reservation, reservation.units - spent);

@@ -161,8 +161,8 @@ function describeRefusal(message: string): Failure {
 }
 
 /**
- * True for the answer of a server that knows scripts only in full (NOSCRIPT), that looks like one and is a cluster (CROSSSLOT), or that
- * has been made a replica (READONLY). Nothing has been done.
+ * True for the answer of a server that knows scripts only in full, as after a restart (NOSCRIPT), that looks like one and is a
+ * cluster (CROSSSLOT), or that has been made a replica (READONLY). Nothing has been done.
  */
 export function isRefusal(thrown: unknown, code: 'NOSCRIPT' | 'CROSSSLOT' | 'READONLY'): boolean {
   return findRefusal(read(thrown).message)?.code === code;

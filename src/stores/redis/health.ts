@@ -129,8 +129,8 @@ export class Health {
     const now = performance.now();
     if (!this.#client.isCluster || now - this.#refreshedAt < coolMs) return;
     this.#refreshedAt = now;
-    // The node may have been replaced: the others are asked who serves its slots now. After a failover this is 0.3 to 1 s sooner than by
-    // the interval of tend-nodes.ts alone. Each time it is a connection of its own.
+    // The node may have been replaced: the others are asked who serves its slots now. After a failover this is 0.3 to 1 s sooner
+    // than by the interval of tend-nodes.ts alone. Each time it is a connection of its own.
     (this.#client as Cluster).refreshSlotsCache();
   }
 }

@@ -17,7 +17,7 @@ import { scripts } from './scripts.ts';
 
 /** The ledger in Redis: one script per step, by Redis's own clock. */
 export function createRedisLedger(link: Link, prefix: string): Ledger {
-  /** What the scripts that take a step begin with. */
+  /** The keys, and the first arguments, of all scripts that take a step. */
   function beginStep({ id, keyId, holder, counters }: StepOrder) {
     const names = nameKeys(prefix, keyId);
     const keys = [...names.steps(holder), ...counters.map(names.counter)];
@@ -30,7 +30,7 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
     await link.run(scripts.add, keys, [...step, units, order.held, ...order.counters.map(keptUntil)]);
   }
 
-  /** Whether it could be taken. */
+  /** Takes a place, or keeps it. False when others have as many as the limit. */
   async function takePlace({ keyId, placeId, expiresInMs }: PlaceOrder, limit: number): Promise<boolean> {
     const places = nameKeys(prefix, keyId).places();
     const args = [placeId, limit, expiresInMs, placeExpiresMaxMs];

@@ -15,7 +15,10 @@ interface Waiting {
 
 export type LockLine = ReturnType<typeof createLockLine>;
 
-/** Where calls stand in line for the lock of the file, each until its deadline. It never blocks the thread. */
+/**
+ * Where calls stand in line for the lock of the file. Each runs at once, or as soon as the lock is free, and gives up at its
+ * deadline. It never blocks the thread.
+ */
 export function createLockLine(deadlineMs: number) {
   const line: Waiting[] = [];
 

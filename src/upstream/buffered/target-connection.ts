@@ -37,6 +37,7 @@ export class TargetConnection implements AnswerSource {
   #isLast = false;
   /** It has been kept for later at least once. */
   #wasKept = false;
+  /** Some of the answer has come. */
   #heard = false;
   #isPaused = false;
   #restsSince = 0;
@@ -83,6 +84,7 @@ export class TargetConnection implements AnswerSource {
     if (socket.errored === null) relay.requestSent();
   }
 
+  /** Keeps it for later, for at most this long. */
   rest(ms: number): void {
     this.#wasKept = true;
     this.#restsSince = turnsSoFar();

@@ -37,6 +37,7 @@ export class BodySender {
   readonly #relay: Relay;
   /** The time of the upstream to take the chunk that waits. */
   readonly #patience: Countdown;
+  /** How many bytes have been written, the chunk that waits among them. */
   #written = 0;
   /** A chunk waits for the upstream to take it. */
   #isWriting = false;
@@ -68,7 +69,8 @@ export class BodySender {
     } catch (error) {
       // The answer is complete, which is why reading the rest of the body was stopped.
       if (this.#state === 'unwanted') return;
-      // That destroys the request and does not end it: the upstream is left short of the declared length, or without the last chunk.
+      // This destroys the request, which is not ended: the upstream is left short of the declared length, or without the last
+      // chunk.
       this.#relay.breakOff(errorOf(error));
       return;
     }

@@ -33,8 +33,8 @@ export function greetQuietly(client: Redis): Redis {
     // A cluster asks where its slots are through a new duplicate each time.
     duplicate: (options: Partial<RedisOptions>) => tellWhyClosed(greetQuietly(duplicate(options))),
   });
-  // Tells Redis whose connection it is, for people who list connections. The option of ioredis sends this first of all, and hides the
-  // answer: but a Redis that takes no more clients says so to the first command, and then closes.
+  // Tells Redis whose connection it is, for people who list connections. The option of ioredis sends this first of all, and hides
+  // the answer: but a Redis that takes no more clients says so to the first command, and then closes.
   return endWhenSilent(client).on('ready', () => {
     client.client('SETNAME', 'gatehouse').catch(() => undefined);
   });
