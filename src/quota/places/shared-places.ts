@@ -20,7 +20,7 @@ const beatMs = 5000;
 const expiresInMs = 30_000;
 /** After a thousand others a call would not be answered in time, and neither would those of requests. */
 const callsAtOnce = 100;
-/** How often a store that is away is asked whether it is back, and how many places that were left meanwhile are remembered. */
+/** How often a store that is away is asked whether it is back, and how much it could not be told meanwhile is remembered. */
 const retryMs = 250;
 const untoldMax = 10_000;
 /**
@@ -41,8 +41,10 @@ export class SharedPlaces {
   readonly #access: PlacesAccess;
   readonly #outage: OutageWatch;
   readonly #taken = new Map<string, PlaceOrder>();
-  /** Places that were left, which the store has yet to be told. Their keys lack them until then. */
-  readonly #untold: LeftPlace[] = [];
+  /** Tell the store of what it could not be told. A key lacks a place that was left until then, and others may get one that is kept. */
+  readonly #untold: (() => Promise<boolean>)[] = [];
+  /** Places that the store has yet to be told are kept. */
+  readonly #keptUntold = new Set<string>();
   readonly #recent: RecentlyLeft;
   readonly #retry: Alarm;
   #retrying = false;
@@ -126,16 +128,19 @@ export class SharedPlaces {
     if (this.#outage.awaySince !== undefined) return;
     const recent = this.#recent.takeUntold();
     if (recent !== undefined) void this.#tellAllKept();
-    for (const place of recent ?? []) this.#tellLater(place);
+    for (const place of recent ?? []) this.#tellLater(() => this.#tellLeft(place));
     for (let atOnce = 1; this.#untold.length > 0; atOnce = callsAtOnce) {
       const some = this.#untold.splice(0, atOnce);
-      const told = await Promise.all(some.map((place) => this.#tellLeft(place)));
+      const told = await Promise.all(some.map((tell) => tell()));
       if (told.includes(false)) return;
     }
   }
 
-  #tellLater(place: LeftPlace): void {
-    if (this.#untold.length < untoldMax) this.#untold.push(place);
+  /** False when too much waits already. */
+  #tellLater(tell: () => Promise<boolean>): boolean {
+    const hasRoom = this.#untold.length < untoldMax;
+    if (hasRoom) this.#untold.push(tell);
+    return hasRoom;
   }
 
   #armBeat(): void {
@@ -156,7 +161,8 @@ export class SharedPlaces {
 
   async #tellAllKept(): Promise<void> {
     for (const some of slicesOf([...this.#taken.values()], callsAtOnce)) {
-      await Promise.all(some.map((order) => this.#isOver(this.#tellKept(order))));
+      const fresh = some.filter(({ placeId }) => !this.#keptUntold.has(placeId));
+      await Promise.all(fresh.map((order) => this.#tellKept(order)));
     }
   }
 
@@ -175,20 +181,27 @@ export class SharedPlaces {
    * Staying in a place that has been left would take it again. The call may even reach the store after the one that left the place:
    * a store that has lost its scripts, or a node that has given the place's slot away, makes the caller ask again.
    */
-  async #tellKept(order: PlaceOrder): Promise<void> {
-    if (!this.#taken.has(order.placeId)) return;
-    try {
-      await this.#outage.note(this.#access.ledger.stay(order));
-    } finally {
-      if (!this.#taken.has(order.placeId)) this.leave(order);
-    }
+  async #tellKept(order: PlaceOrder): Promise<boolean> {
+    const { placeId } = order;
+    this.#keptUntold.delete(placeId);
+    if (!this.#taken.has(placeId)) return true;
+    const isOver = await this.#isOver(this.#outage.note(this.#access.ledger.stay(order)));
+    if (!this.#taken.has(placeId)) this.leave(order);
+    else if (!isOver) this.#tellKeptLater(order);
+    return isOver;
+  }
+
+  /** If there is no room for it, the next beat tries again. */
+  #tellKeptLater(order: PlaceOrder): void {
+    if (this.#keptUntold.has(order.placeId)) return;
+    if (this.#tellLater(() => this.#tellKept(order))) this.#keptUntold.add(order.placeId);
   }
 
   /** Leaving a place does not end an outage: a store out of memory allows it, and keeps none. */
   async #tellLeft(place: LeftPlace): Promise<boolean> {
     const asked = this.#access.ledger.leave(place.keyId, place.placeId);
     const isOver = await this.#isOver(this.#outage.noteFailure(asked));
-    if (!isOver) this.#tellLater(place);
+    if (!isOver) this.#tellLater(() => this.#tellLeft(place));
     return isOver;
   }
 

@@ -370,6 +370,32 @@ test('while a part of the store is away it is tried now and then to leave places
   for (let count = 0; count < 10; count += 1) await enterSurely(two, wide);
 });
 
+test('a place that expired while its part of the store was away is told of soon after it, whatever the rest answers', async () => {
+  const { options, clock, ledger } = createQuotaScene();
+  const single: ConcurrencyRule = { ...shared, limit: 1 };
+  let isAway = false;
+  const half: Ledger = {
+    ...ledger,
+    async stay(order) {
+      if (isAway && order.keyId === 'ada') throw new StoreUnavailable('away', { mayHaveHappened: false });
+      await ledger.stay(order);
+    },
+  };
+  const [one, two] = [new Concurrency({ ...options, ledger: half }), new Concurrency(options)];
+  await enterSurely(one, single);
+  for (const awayMs of [40_100, 41_300, 42_500]) {
+    isAway = true;
+    for (let turn = 0; turn < awayMs; turn += 100) {
+      const bob = await one.enter('bob', shared, 'refuse');
+      if (bob.kind === 'place') bob.leave();
+      await clock.pass(100);
+    }
+    isAway = false;
+    await clock.pass(300);
+    assert.equal((await enter(two, single)).kind, 'full', `after ${awayMs} ms`);
+  }
+});
+
 test('a key that is told of places that were left already has them at its next request', async () => {
   const { places, weather, clock } = openPlaces();
   const taken = [await enterSurely(places), await enterSurely(places)];
