@@ -428,10 +428,13 @@ function placeRules(kind: StoreKind): void {
     assert.equal(await ledger.enter({ ...order, placeId: 'd' }), 'full');
   });
 
-  test('a place that was lost is taken again by staying, because its request is still in flight', async (t) => {
+  test('a place that was lost is taken again by staying, whatever the limit: its request is still in flight', async (t) => {
     const { ledger } = await open(t, kind);
     await ledger.stay(order);
     assert.equal(await ledger.enter({ ...order, limit: 1, placeId: 'b' }), 'full');
+    for (const placeId of ['c', 'd']) await ledger.stay({ ...order, placeId });
+    await ledger.leave('key', 'a');
+    assert.equal(await ledger.enter({ ...order, placeId: 'b' }), 'full');
   });
 }
 

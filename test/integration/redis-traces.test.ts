@@ -98,6 +98,16 @@ test('a place that has expired belongs to nobody, and goes when another is taken
   assert.ok((await number(redis.say('PTTL', names.places()))) > 10_000, 'the other place lives on');
 });
 
+test('where Redis has no memory left no place is taken or kept, although one has expired', async (t) => {
+  const { redis, ledger } = await ownRedis(t);
+  const order = { keyId: 'key', placeId: 'a', limit: 2, expiresInMs: 15_000 };
+  await ledger.enter(order);
+  await redis.say('ZADD', names.places(), Date.now() - 1000, 'b');
+  await redis.say('CONFIG', 'SET', 'maxmemory', 1);
+  await assert.rejects(ledger.enter({ ...order, placeId: 'c' }), /no memory left/);
+  await assert.rejects(ledger.stay(order), /no memory left/);
+});
+
 test('steps are remembered over one rotation and forgotten with the next', async (t) => {
   const { redis, ledger } = await ownRedis(t);
   const [latest, earlier] = names.steps('a');
