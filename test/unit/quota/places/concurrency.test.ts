@@ -564,11 +564,25 @@ test('what is not told of a place in an outage is told soon after it, once, and 
   weather.refuses = true;
   await clock.pass(12_000);
   const tries = ledger.calls.get('stay') ?? 0;
-  assert.ok(tries >= 300 && tries < 650, `${tries} tries in two beats`);
+  assert.ok(tries >= 300 && tries < 350, `${tries} tries`);
   for (const place of taken.slice(200)) place.leave();
   weather.refuses = false;
   await clock.pass(300);
   assert.equal((ledger.calls.get('stay') ?? 0) - tries, 1 + 200, 'one asked whether the store is back');
+});
+
+test('of what a store could not be told in an outage only so much is remembered', async () => {
+  const { places, weather, clock, ledger } = openPlaces();
+  const keys = Array.from({ length: 10_500 }, (_, nth) => `key-${nth}`);
+  const taken = await Promise.all(keys.map(async (key) => await places.enter(key, shared, 'refuse')));
+  weather.refuses = true;
+  for (const place of taken) if (place.kind === 'place') place.leave();
+  await clock.pass(1000);
+  const tries = ledger.calls.get('leave') ?? 0;
+  weather.refuses = false;
+  await clock.pass(5000);
+  const told = (ledger.calls.get('leave') ?? 0) - tries;
+  assert.ok(told >= 10_000 && told < 10_010, `${told} times`);
 });
 
 test('a place whose counter is spoilt keeps no other from being renewed or taken', async () => {
