@@ -8,11 +8,20 @@ import { aCounter, aDraw } from '../../helpers/ledger-orders.ts';
 import { ownDatabase, sql } from '../../helpers/sqlite-file.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
+/** In the first files, which no command ever wrote to. */
+const firstTables = `
+  CREATE TABLE keys (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE secrets (digest TEXT PRIMARY KEY, key TEXT NOT NULL REFERENCES keys (id)) STRICT, WITHOUT ROWID;
+  CREATE INDEX secrets_of_key ON secrets (key);`;
+
 for (let version = 1; version < migrations.length; version += 1) {
   test(`a file of version ${version} is brought up to date, and its usage is kept`, async (t) => {
     const path = join(tempFolder(t), 'g.db');
     const { name, limit, periodStart, periodEnd } = aCounter({});
-    const before = sql(path, migrations.slice(0, version).join('\n'));
+    const before = sql(
+      path,
+      [...(version === 1 ? [firstTables] : []), ...migrations.slice(0, version)].join('\n'),
+    );
     before.exec(`PRAGMA application_id = 0x47617465; PRAGMA user_version = ${version}`);
     const count = before.prepare('INSERT INTO counters VALUES (?, ?, ?, ?, ?)');
     count.run('key', name, periodStart, periodEnd, limit - 1);
