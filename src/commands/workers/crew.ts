@@ -116,9 +116,9 @@ export class Crew {
     await Promise.all(reloads);
   }
 
-  /** Has one of them tell which keys are in both the file and the store. */
+  /** Has one of them tell which keys are in both the file and the store: the youngest, as one that others relieve closes its store. */
   tellKeys(): void {
-    const teller = [...this.#members].find(({ isReady }) => isReady);
+    const teller = [...this.#members].findLast(({ isReady }) => isReady);
     teller?.send({ kind: 'tellKeys' });
   }
 

@@ -515,11 +515,18 @@ test('one worker that is ready tells for all which keys are in both the file and
   const started = crew.start(beginning);
   await settle();
   crew.tellKeys();
-  workers[0]?.end(70);
+  workers[2]?.end(70);
   crew.tellKeys();
   assert.deepEqual(workers.map(kinds), [['begin', 'tellKeys'], [], ['begin', 'tellKeys']]);
   workers[1]?.ready();
   await started;
+});
+
+test('a worker that has been relieved tells nothing for the others: its store may be closed', async (t) => {
+  const { crew, workers, first } = await startCrew(t, 2);
+  await leave(t, first);
+  crew.tellKeys();
+  assert.deepEqual(workers.map(kinds), [['begin', 'drain'], ['begin'], ['begin', 'tellKeys']]);
 });
 
 /** What each has been told to serve by since it last answered. */
