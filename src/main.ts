@@ -27,7 +27,8 @@ if (ordinal(process.versions.node) < ordinal(nodeVersionMin)) {
   await runCommand();
 }
 
-/** A number by which versions can be compared. */
+/** A number by which versions can be compared. That of a preview is the one it leads to. */
 function ordinal(version: string): number {
-  return version.split('.').reduce((sum, part) => sum * 1000 + Number(part), 0);
+  const [release = ''] = version.split('-');
+  return release.split('.').reduce((sum, part) => sum * 1000 + Number(part), 0);
 }

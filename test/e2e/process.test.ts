@@ -305,7 +305,7 @@ test('a Node that is too old ends every command with one clear line and code 69'
   // What it lacks is not there to be imported either.
   const old = `
     import { registerHooks } from 'node:module';
-    Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } });
+    Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2-rc.1' } });
     registerHooks({
       load: (url, context, next) => url === 'old:module'
         ? { format: 'module', source: 'export default {}', shortCircuit: true }
