@@ -104,6 +104,13 @@ test('the readiness is described with what it can leave out, and takes no token'
   assert.deepEqual(Object.keys(responses as Part), ['200', '400', '503']);
 });
 
+test('it is an OpenAPI 3.1 document with a bearer token', () => {
+  assert.equal(document['openapi'], '3.1.0');
+  assert.deepEqual(document['security'], [{ token: [] }]);
+  const { type, scheme } = document.components['securitySchemes']!['token']!;
+  assert.deepEqual([type, scheme], ['http', 'bearer']);
+});
+
 function isNamed(name: string): (parameter: { readonly name: string }) => boolean {
   return (parameter) => parameter.name === name;
 }
