@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { isBusy } from './failures.ts';
 
 /** The same calls, each of which has its answer before it returns. */
 export type Synchronous<Calls> = {
@@ -31,7 +32,9 @@ export function transact<T>(database: DatabaseSync, work: () => T): T {
 export function transactAll<T>(database: DatabaseSync, works: readonly (() => T)[]): readonly Outcome<T>[] {
   try {
     return transact(database, () => works.map((work) => ({ answer: work() })));
-  } catch {
+  } catch (error) {
+    // None of them has failed, nor could any do better now.
+    if (isBusy(error)) throw error;
     // Rare, so only now is each isolated from the others, which costs copies of pages.
     return transact(database, () => works.map((work) => runApart(database, work)));
   }

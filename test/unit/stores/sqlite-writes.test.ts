@@ -55,6 +55,16 @@ test('where SQLite takes all of a transaction back, nothing is said to be writte
   assert.deepEqual(all(), []);
 });
 
+test('a lock that another holds is asked for once, however many wait for it', (t) => {
+  const path = join(tempFolder(t), 'locked.db');
+  const [holder, database] = [new DatabaseSync(path), new DatabaseSync(path)];
+  t.after(() => [holder, database].forEach((one) => one.close()));
+  holder.exec('BEGIN IMMEDIATE');
+  const asks = t.mock.method(database, 'exec');
+  assert.throws(() => transactAll(database, [() => 1, () => 2]), /locked/);
+  assert.equal(asks.mock.callCount(), 1);
+});
+
 test('a transaction within another is a part of it', () => {
   const { database, add, all } = aTable();
   assert.throws(() => transact(database, () => transact(database, add(1)) + fail()));
