@@ -46,11 +46,13 @@ export function readKeyFields(
   const faults: FieldFault[] = [];
   const fields: Record<string, unknown> = {};
   const readerRules = { ...rules, anyScope, mayName };
-  const tellUnknown = createUnknownNames('field', [...besides, ...Object.keys(readers)], { mayName });
+  let tellUnknown: ReturnType<typeof createUnknownNames> | undefined;
   for (const [field, value] of Object.entries(written)) {
     if (value === undefined) continue;
     const reader = Object.hasOwn(readers, field) ? readers[field as keyof KeyFields] : undefined;
     if (reader === undefined) {
+      // Made only here: an import reads a million lines that have none.
+      tellUnknown ??= createUnknownNames('field', [...besides, ...Object.keys(readers)], { mayName });
       faults.push(...tellUnknown(field));
     } else if (value === null && field in emptyFields && field !== 'enabled') {
       fields[field] = emptyFields[field as keyof typeof emptyFields];
