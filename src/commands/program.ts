@@ -7,7 +7,7 @@ import { addKeysCommands } from './keys/program.ts';
 import { watchOutput } from './output.ts';
 import { withPages } from './page-flags.ts';
 import { run } from './run.ts';
-import { nextStop } from './stop-signals.ts';
+import { hearSignals } from './signals.ts';
 import type { UsageFlags } from './usage.ts';
 import { withholdWords } from './withhold-words.ts';
 
@@ -89,9 +89,9 @@ function addServe(program: Command): void {
     .showHelpAfterError(helpOnFile)
     .action(async ({ config }: { config: string }) => {
       // Signals are heard before the rest is loaded: the first process of a container never gets one it has no listener for.
-      const stop = nextStop();
+      const signals = hearSignals();
       const { serve } = await import('./serve.ts');
-      process.exit(await serve(config, stop));
+      process.exit(await serve(config, signals));
     });
 }
 

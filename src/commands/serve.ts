@@ -8,12 +8,12 @@ import { explainStart } from './explain-start.ts';
 import { explainConfig } from './explain.ts';
 import { settleHeap } from './heap/settle-heap.ts';
 import { Reloader, type Loaded } from './reload.ts';
-import type { Stop } from './stop-signals.ts';
+import type { Signals } from './signals.ts';
 import { watchForFaults } from './watch-for-faults.ts';
 import type { Served } from './workers/start-workers.ts';
 
 /** Runs the gateway until it is told to stop. Told while it starts, it finishes that first: its workers may already be at work. */
-export async function serve(file: string, stop: Stop): Promise<number> {
+export async function serve(file: string, signals: Signals): Promise<number> {
   let loaded: Loaded;
   try {
     loaded = load(file);
@@ -22,7 +22,7 @@ export async function serve(file: string, stop: Stop): Promise<number> {
   }
   const { config } = loaded;
   const log = await createLog(config.log.level, formOf(config.log.format));
-  stop.lastly(log.flush);
+  signals.lastly(log.flush);
   watchForFaults(log);
   // Workers run the same code, so once is enough.
   const { leaksSecrets } = await import('./self-test.ts');
@@ -34,7 +34,7 @@ export async function serve(file: string, stop: Stop): Promise<number> {
   }
   let gateway: Served;
   try {
-    gateway = await start(loaded, log, stop);
+    gateway = await start(loaded, log, signals);
   } catch (error) {
     const code = explainStart(error, config);
     await log.flush(); // it may mention a store that was made all the same
@@ -54,8 +54,8 @@ export async function serve(file: string, stop: Stop): Promise<number> {
     count: gateway.metrics.countReload,
     logger: log.logger,
   });
-  stop.whenReload(() => reloader.ask());
-  await run(gateway, stop, { config, log });
+  signals.whenReload(() => reloader.ask());
+  await drainWhenAsked(gateway, signals, { config, log });
   return exitCodes.ok;
 }
 
@@ -65,23 +65,22 @@ function load(file: string): Loaded {
   return { config, handed: config.workers === 1 ? undefined : { file, raw: read.raw } };
 }
 
-async function start({ config, handed }: Loaded, log: Log, stop: Stop): Promise<Served> {
+async function start({ config, handed }: Loaded, log: Log, signals: Signals): Promise<Served> {
   if (handed === undefined) {
     const { startGateway } = await import('../gateway/gateway.ts');
     const gateway = await startGateway(config, log.logger);
     return { ...gateway, reload: (next) => gateway.reload(next.config) };
   }
   const { startWorkers } = await import('./workers/start-workers.ts');
-  return await startWorkers(config, handed, { log, stop });
+  return await startWorkers(config, handed, { log, signals });
 }
 
-async function run(
+async function drainWhenAsked(
   gateway: Served,
-  stop: Stop,
+  { stopAsked }: Signals,
   { config, log }: { readonly config: Config; readonly log: Log },
 ): Promise<void> {
-  const signal = await stop.asked;
-  stop.whenReload(() => undefined);
+  const signal = await stopAsked;
   log.logger.info({ signal }, `stopping: what is in flight has ${config.drain.timeoutMs / 1000} s to finish`);
   await gateway.drain();
   log.logger.info('stopped');

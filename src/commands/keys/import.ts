@@ -13,7 +13,7 @@ import { readKeyFields } from '../../keys/read-key-fields.ts';
 import { StoreUnavailable } from '../../stores/ledger.ts';
 import { atDesk, type CommandFlags, type TerminalDesk } from '../desk.ts';
 import { endedBy, exitCodes } from '../exit-codes.ts';
-import { echoMs } from '../stop-signals.ts';
+import { echoMs } from '../signals.ts';
 import type { Terminal } from '../terminal.ts';
 
 interface ImportFlags {

@@ -17,7 +17,7 @@ import { watchStore } from '../../telemetry/watch-store.ts';
 import { drainPatienceMs, endPatienceMs, within } from '../../waiting/patience.ts';
 import { endedBy } from '../exit-codes.ts';
 import type { ReloaderOptions } from '../reload.ts';
-import type { Stop } from '../stop-signals.ts';
+import type { Signals } from '../signals.ts';
 import { wholeLines } from '../whole-lines.ts';
 import { Crew } from './crew.ts';
 import type { Beginning } from './worker-messages.ts';
@@ -36,12 +36,12 @@ export interface Served extends Pick<Gateway, 'listen' | 'admin' | 'traffic' | '
 export async function startWorkers(
   config: Config,
   handed: HandedConfig,
-  { log, stop }: { readonly log: Log; readonly stop: Stop },
+  { log, signals }: { readonly log: Log; readonly signals: Signals },
 ): Promise<Served> {
   const own = createMetrics();
   const metrics = createMergedMetrics(own.registry);
-  const crew = createCrew(config, log, { own, metrics, stop });
-  endInGoodOrder(crew, stop, log);
+  const crew = createCrew(config, log, { own, metrics, signals });
+  endInGoodOrder(crew, signals);
   const collect = (about: 'metrics' | 'counts'): Promise<void> =>
     crew.ask(about, (snapshot, pid) => metrics.note(pid, snapshot));
   const readiness = readinessOf(crew, config.workers);
@@ -93,7 +93,11 @@ export async function startWorkers(
 function createCrew(
   config: Config,
   log: Log,
-  { own, metrics, stop }: { readonly own: Metrics; readonly metrics: MergedMetrics; readonly stop: Stop },
+  {
+    own,
+    metrics,
+    signals,
+  }: { readonly own: Metrics; readonly metrics: MergedMetrics; readonly signals: Signals },
 ): Crew {
   return new Crew({
     count: config.workers,
@@ -101,7 +105,7 @@ function createCrew(
     startsAtOnce: Math.max(2, availableParallelism()),
     logger: log.logger,
     fork: () => relayed(cluster.fork(), log),
-    stopAsked: stop.asked,
+    stopAsked: signals.stopAsked,
     stopPatienceMs: drainPatienceMs(config.drain),
     metrics,
     onDied: own.countWorkerEnd,
@@ -112,14 +116,13 @@ function createCrew(
  * Ends the workers with this process where somebody has asked twice and does not want to wait, and lets what they have logged out
  * first. A fault of this process costs callers nothing: the workers finish what they have in flight, as they do when it is killed.
  */
-function endInGoodOrder(crew: Crew, stop: Stop, log: Log): void {
+function endInGoodOrder(crew: Crew, signals: Signals): void {
   process.once('exit', (code) => {
     if (code === endedBy.SIGINT || code === endedBy.SIGTERM) crew.kill();
   });
-  stop.lastly(async () => {
+  signals.lastly(async () => {
     await crew.ask('logged', () => undefined);
     await turn(); // what they wrote is here by the time their answer is, but may be read after it
-    await log.flush();
   });
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { nextStop } from '../../../src/commands/stop-signals.ts';
+import { hearSignals } from '../../../src/commands/signals.ts';
 
 const kinds = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -11,6 +11,7 @@ for (const { title, signals, code } of [
   { title: 'the same signal again', signals: ['SIGINT 0', 'SIGINT 900'], code: 130 },
   { title: 'another signal', signals: ['SIGINT 0', 'SIGTERM 100'], code: 143 },
   { title: 'a signal behind a SIGHUP', signals: ['SIGHUP 0', 'SIGINT 100'], code: 130 },
+  { title: 'one who goes on asking', signals: ['SIGINT 0', 'SIGTERM 100', 'SIGINT 900'], code: 143 },
 ]) {
   test(`${title} ${code === undefined ? 'asks the process to stop' : 'ends it at once'}`, async (t) => {
     let now = 0;
@@ -19,18 +20,22 @@ for (const { title, signals, code } of [
     t.mock.method(process, 'exit', (exitCode: unknown) => codes.push(exitCode));
     hearAlone(t);
     const terminal = { isOpen: true };
-    const stop = nextStop(() => terminal.isOpen);
-    stop.whenReload(() => codes.push('a reload'));
+    const { stopAsked, whenReload, lastly } = hearSignals(() => terminal.isOpen);
+    whenReload(() => codes.push('a reload'));
     terminal.isOpen = false;
-    let said = '';
-    stop.lastly(async () => void (said = 'all'));
+    const said: string[] = [];
+    for (const what of ['the last word', 'more']) lastly(async (by) => void said.push(`${by}: ${what}`));
     for (const [kind = '', at] of signals.map((each) => each.split(' '))) {
       now = Number(at);
       process.emit(kind as NodeJS.Signals);
     }
-    assert.equal(await stop.asked, signals[0]?.split(' ')[0]);
+    assert.equal(await stopAsked, signals[0]?.split(' ')[0]);
     await setImmediate();
-    assert.deepEqual([codes, said], code === undefined ? [[], ''] : [[code], 'all']);
+    const by = signals[1]?.split(' ')[0];
+    assert.deepEqual(
+      [codes, said],
+      code === undefined ? [[], []] : [[code], [`${by}: more`, `${by}: the last word`]],
+    );
   });
 }
 
@@ -40,21 +45,28 @@ for (const { title, hasTerminal } of [
 ]) {
   test(`SIGHUP ${title} asks for the configuration to be read anew, and for nothing else`, async (t) => {
     hearAlone(t);
-    const stop = nextStop(() => hasTerminal);
+    const { stopAsked, whenReload } = hearSignals(() => hasTerminal);
     process.emit('SIGHUP');
     process.emit('SIGHUP');
     let reloads = 0;
-    stop.whenReload(() => void (reloads += 1));
+    whenReload(() => void (reloads += 1));
     assert.equal(reloads, 1, 'those that came while nobody listened are heard once');
     process.emit('SIGHUP');
     process.emit('SIGHUP');
     process.emit('SIGTERM');
-    assert.equal(await stop.asked, 'SIGTERM');
-    assert.equal(reloads, 3);
-    stop.whenReload(() => void (reloads += 1));
-    assert.equal(reloads, 3, 'nobody hears again of what was heard');
+    assert.equal(await stopAsked, 'SIGTERM');
+    process.emit('SIGHUP');
+    assert.equal(reloads, 3, 'it is no time to reload');
   });
 }
+
+test('a SIGHUP that nobody listened to is forgotten once the process is to stop', async (t) => {
+  hearAlone(t);
+  const { whenReload } = hearSignals(() => false);
+  process.emit('SIGHUP');
+  process.emit('SIGTERM');
+  whenReload(() => assert.fail('it is no time to reload'));
+});
 
 /** Those who listen to the signals of the process, as the runner of the tests does, hear nothing until the test is over. */
 function hearAlone(t: TestContext): void {
