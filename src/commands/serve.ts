@@ -22,7 +22,10 @@ export async function serve(file: string, signals: Signals): Promise<number> {
   }
   const { config } = loaded;
   const log = await createLog(config.log.level, formOf(config.log.format));
-  signals.lastly(log.flush);
+  signals.lastly(async (signal) => {
+    log.logger.warn({ signal }, 'stopping at once, as it was asked again: what is in flight is lost');
+    await log.flush();
+  });
   watchForFaults(log);
   // Workers run the same code, so once is enough.
   const { leaksSecrets } = await import('./self-test.ts');

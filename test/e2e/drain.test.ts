@@ -224,8 +224,15 @@ for (const { workers, first, second, code } of [
     gateway.child.kill('SIGHUP');
     assert.deepEqual(await gateway.stop(second), { code, signal: null });
     for (const pid of workersOf(gateway)) await until(() => !lives(pid), { within: 10_000 });
-    await until(() => gateway.logs().some(({ msg }) => String(msg).startsWith('stopping')));
     await until(() => gateway.logs().some(({ path }) => path === '/v1/last'));
+    const told = gateway.logs().filter(({ msg }) => String(msg).startsWith('stopping'));
+    assert.deepEqual(
+      told.map(({ level, signal }) => [level, signal]),
+      [
+        ['info', first],
+        ['warn', second],
+      ],
+    );
   });
 }
 
