@@ -1,4 +1,3 @@
-import cluster, { type Worker } from 'node:cluster';
 import { availableParallelism } from 'node:os';
 import { setImmediate as turn } from 'node:timers/promises';
 import { listenAdmin, type AdminListener, type AdminParts } from '../../admin/admin.ts';
@@ -18,8 +17,8 @@ import { drainPatienceMs, endPatienceMs, within } from '../../waiting/patience.t
 import { endedBy } from '../exit-codes.ts';
 import type { ReloaderOptions } from '../reload.ts';
 import type { Signals } from '../signals.ts';
-import { wholeLines } from '../whole-lines.ts';
 import { Crew } from './crew.ts';
+import { forkWorker } from './fork-worker.ts';
 import type { Beginning } from './worker-messages.ts';
 
 /** How long a round lasts. A worker that is killed takes with it what it has counted since it was last asked. */
@@ -104,7 +103,7 @@ function createCrew(
     // With one that hangs while it starts there is still another.
     startsAtOnce: Math.max(2, availableParallelism()),
     logger: log.logger,
-    fork: () => relayed(cluster.fork(), log),
+    fork: () => forkWorker(log),
     stopAsked: signals.stopAsked,
     stopPatienceMs: drainPatienceMs(config.drain),
     metrics,
@@ -155,25 +154,7 @@ async function openAdmin(
 /** Claims the port and has the workers open it. When the first cannot start this process ends, and the port is free again. */
 async function openPort(crew: Crew, address: Address, beginning: Omit<Beginning, 'port'>) {
   const claim = await claimPort(address);
-  // A schema may have numbers that JSON cannot express.
-  cluster.setupPrimary({
-    args: ['worker'],
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-    serialization: 'advanced',
-  });
   return { claim, listen: await crew.start({ ...beginning, port: claim.port }) };
-}
-
-/**
- * Processes that write to one pipe cut into each other's lines when it is full. So one writes for all, whole lines at a time. A
- * line that a killed worker left unfinished is dropped.
- */
-function relayed(worker: Worker, log: Log): Worker {
-  worker.process.stdout?.setEncoding('utf8').on(
-    'data',
-    wholeLines((lines) => log.relay(lines)),
-  );
-  return worker;
 }
 
 /**

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { wholeLines } from '../../../src/commands/whole-lines.ts';
+import { wholeLines } from '../../../../src/commands/workers/whole-lines.ts';
 
 test('lines are handed on whole, in one piece where several came together, wherever they were cut', () => {
   const text = 'one\ntwo\n\nthree\nfour';
