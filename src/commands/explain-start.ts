@@ -3,25 +3,8 @@ import type { Config } from '../config/config.ts';
 import { codeOf } from '../content/error-code.ts';
 import { StoreUnavailable } from '../stores/ledger.ts';
 import { SpoolUnavailable } from '../uploads/spool.ts';
-import { endedBy, exitCodes } from './exit-codes.ts';
-
-/** A worker could not start. One that a signal ended has said nothing; any other has said why on standard error. */
-export class CannotStart extends Error {
-  readonly exitCode: number;
-  readonly signal: string | null;
-  readonly wasTooSlow: boolean;
-
-  /** A worker that was too slow was killed by its leading process. */
-  constructor(code: number | null, signal: string | null, wasTooSlow = false) {
-    super('A worker could not start');
-    // Ctrl-C reaches all processes of a terminal, and a supervisor may tell all of a group to end: including workers that do not yet
-    // leave that to the leading one.
-    const wasAsked = signal === 'SIGINT' || signal === 'SIGTERM';
-    this.exitCode = code ?? (wasAsked ? endedBy[signal] : exitCodes.internal);
-    this.signal = signal;
-    this.wasTooSlow = wasTooSlow;
-  }
-}
+import { exitCodes } from './exit-codes.ts';
+import { CannotStart } from './workers/worker-end.ts';
 
 /** Says on standard error why the gateway cannot start, and returns the exit code for it. */
 export function explainStart(error: unknown, config: Config): number {
@@ -34,7 +17,7 @@ type Reason = readonly [exitCode: number, sentence: string | undefined];
 
 function reasonOf(error: unknown, config: Config): Reason {
   if (error instanceof SpoolUnavailable) return [exitCodes.unavailable, error.message];
-  if (error instanceof CannotStart) return [error.exitCode, whyNoWorker(error)];
+  if (error instanceof CannotStart) return [error.exitCode, error.reason];
   if (error instanceof StoreUnavailable)
     return [exitCodes.store, `the store cannot be opened: ${error.message}`];
   if (!(error instanceof Error && 'syscall' in error)) throw error;
@@ -42,13 +25,6 @@ function reasonOf(error: unknown, config: Config): Reason {
     return [exitCodes.unavailable, `no process can be made for a worker: ${error.message}`];
   if (!listenCalls.has(error.syscall)) throw error;
   return [exitCodes.unavailable, `cannot listen on ${failedAddress(error, config)}`];
-}
-
-function whyNoWorker({ signal, wasTooSlow }: CannotStart): string | undefined {
-  if (wasTooSlow) return 'the first worker took too long to start and was killed';
-  if (signal === null || signal === 'SIGINT') return undefined;
-  const doubt = signal === 'SIGKILL' ? ': is there enough memory for it?' : '';
-  return `the first worker was ended by ${signal} while it started${doubt}`;
 }
 
 /** A worker learns from its leading process that the address cannot be bound. */

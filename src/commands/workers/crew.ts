@@ -4,11 +4,10 @@ import type { HandedConfig } from '../../config/hand-over.ts';
 import { describeCause, type Logger } from '../../telemetry/log.ts';
 import type { MergedMetrics } from '../../telemetry/merged-metrics.ts';
 import { within } from '../../waiting/patience.ts';
-import { exitCodes } from '../exit-codes.ts';
-import { CannotStart } from '../explain-start.ts';
 import { Backoff } from './backoff.ts';
 import { Member, tooSlow } from './member.ts';
 import { Starts } from './starts.ts';
+import { CannotStart, wasAsked, type WorkerEnd } from './worker-end.ts';
 import type { Answers, Beginning, Report, Ready } from './worker-messages.ts';
 
 interface CrewOptions {
@@ -25,12 +24,6 @@ interface CrewOptions {
   readonly metrics: Pick<MergedMetrics, 'note' | 'retire'>;
   /** Told of one that ended though nobody had asked it to, while the gateway goes on. */
   readonly onDied: () => void;
-}
-
-/** How a process ended. */
-interface End {
-  readonly code: number | null;
-  readonly signal: string | null;
 }
 
 /** A worker that lived this long did not fail to start: the next one comes at once. */
@@ -176,8 +169,9 @@ export class Crew {
       });
       // Not 'exit', after which there may still be something to hear.
       worker.process.once('close', (code: number | null, signal: string | null) => {
-        this.#leave(member, { code, signal });
-        reject(new CannotStart(code, signal, member.isGivenUp));
+        const end = { code, signal };
+        this.#leave(member, end);
+        reject(new CannotStart(end, member.isGivenUp));
       });
     });
   }
@@ -197,7 +191,7 @@ export class Crew {
     for (const member of members) if (member.isRelieved) void member.drain();
   }
 
-  #leave(member: Member, end: End): void {
+  #leave(member: Member, end: WorkerEnd): void {
     if (this.#isSteady()) this.#backoff.forget();
     this.#members.delete(member);
     member.leave();
@@ -209,7 +203,7 @@ export class Crew {
       logger.error({ pid: member.pid, ...end }, 'a worker ended before it had finished');
   }
 
-  #replaceEnded(member: Member, end: End): void {
+  #replaceEnded(member: Member, end: WorkerEnd): void {
     const livedMs = member.readyMs;
     const asked = wasAsked(end);
     if (!asked) this.#options.onDied();
@@ -255,9 +249,4 @@ export class Crew {
       }
     });
   }
-}
-
-/** Until a young worker listens, what a terminal or a supervisor tells all processes at once ends it: it serves nobody yet. */
-function wasAsked({ code, signal }: End): boolean {
-  return code === exitCodes.ok || signal === 'SIGTERM' || signal === 'SIGINT' || signal === 'SIGHUP';
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { CannotStart, explainStart } from '../../../src/commands/explain-start.ts';
+import { explainStart } from '../../../src/commands/explain-start.ts';
+import { CannotStart } from '../../../src/commands/workers/worker-end.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { StoreUnavailable } from '../../../src/stores/ledger.ts';
 import { SpoolUnavailable } from '../../../src/uploads/spool.ts';
@@ -25,20 +26,23 @@ function failedTo(syscall: string, over: object): Error {
 }
 
 test('a worker that said why it cannot start is not spoken for, nor is one that Ctrl-C ended', (t) => {
-  assert.deepEqual(explained(t, new CannotStart(78, null)), [78, '']);
-  assert.deepEqual(explained(t, new CannotStart(null, 'SIGINT')), [130, '']);
-  assert.deepEqual(explained(t, new CannotStart(null, 'SIGTERM')), [
+  assert.deepEqual(explained(t, new CannotStart({ code: 78, signal: null })), [78, '']);
+  assert.deepEqual(explained(t, new CannotStart({ code: null, signal: 'SIGINT' })), [130, '']);
+  assert.deepEqual(explained(t, new CannotStart({ code: null, signal: 'SIGTERM' })), [
     143,
     'gatehouse: the first worker was ended by SIGTERM while it started\n',
   ]);
-  const [code, said] = explained(t, new CannotStart(null, 'SIGKILL'));
+  const [code, said] = explained(t, new CannotStart({ code: null, signal: 'SIGKILL' }));
   assert.equal(code, 70);
   assert.match(said, /ended by SIGKILL while it started: is there enough memory/);
-  assert.deepEqual(explained(t, new CannotStart(null, 'SIGKILL', true)), [
+  assert.deepEqual(explained(t, new CannotStart({ code: null, signal: 'SIGKILL' }, true)), [
     70,
     'gatehouse: the first worker took too long to start and was killed\n',
   ]);
-  assert.match(explained(t, new CannotStart(null, 'SIGSEGV'))[1], /ended by SIGSEGV while it started\n$/);
+  assert.match(
+    explained(t, new CannotStart({ code: null, signal: 'SIGSEGV' }))[1],
+    /ended by SIGSEGV while it started\n$/,
+  );
 });
 
 const busy: readonly (readonly [string, object, string])[] = [

@@ -606,7 +606,7 @@ test('another configuration comes to one worker after another, and is in force w
 
 test('what keeps the first worker from starting is the end of all', async (t) => {
   const { crew, log, workers } = makeCrew(t, 2, (worker) => worker.end(69));
-  await assert.rejects(crew.start(beginning), { exitCode: 69, wasTooSlow: false });
+  await assert.rejects(crew.start(beginning), { exitCode: 69, reason: undefined });
   assert.equal(workers.length, 1);
   assert.deepEqual(log, []);
 });
@@ -618,7 +618,7 @@ test('the first worker that does not become ready is killed, which is the end of
   for (let rounds = 0; rounds < 29; rounds += 1) crew.beginRound();
   assert.deepEqual(log, []);
   crew.beginRound();
-  await assert.rejects(started, { exitCode: 70, wasTooSlow: true });
+  await assert.rejects(started, { exitCode: 70, reason: /too long/ });
   assert.deepEqual(said(log), ['error 1 a worker takes too long to start and is killed']);
   assert.equal(workers.length, 1);
 });
@@ -630,7 +630,7 @@ test('a first worker that does not become ready holds up a stop no longer than a
   t.mock.timers.tick(59_999);
   assert.deepEqual(log, []);
   t.mock.timers.tick(1);
-  await assert.rejects(started, { exitCode: 70, wasTooSlow: true });
+  await assert.rejects(started, { exitCode: 70, reason: /too long/ });
   assert.deepEqual(said(log), ['error 1 a worker takes too long to start and is killed']);
 });
 
