@@ -2,9 +2,7 @@ import type { Worker } from 'node:cluster';
 import type { HandedConfig } from '../../config/hand-over.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { afterReading } from '../../waiting/when-all-is-read.ts';
-import type { Answers, Beginning, Order } from './worker-messages.ts';
-
-type AnyAnswer = Answers[keyof Answers];
+import type { Answer, Answers, Beginning, Order } from './worker-messages.ts';
 
 /**
  * A silent worker is reported after the first number of rounds and killed after the second, 30 s, longer than any honest pause.
@@ -30,7 +28,7 @@ export class Member {
   #silentRounds = 0;
   #drained: Promise<void> | undefined;
   /** The answers that are waited for, by the numbers of their questions. */
-  readonly #waiting = new Map<number, PromiseWithResolvers<AnyAnswer | undefined>>();
+  readonly #waiting = new Map<number, PromiseWithResolvers<Answer | undefined>>();
   #askedCount = 0;
   /** Another has been started in its place. */
   isRelieved = false;
@@ -84,9 +82,9 @@ export class Member {
     await this.#answerTo((id) => ({ kind: 'reload', id, config }));
   }
 
-  async #answerTo(order: (id: number) => Order, patienceMs?: number): Promise<AnyAnswer | undefined> {
+  async #answerTo(order: (id: number) => Order, patienceMs?: number): Promise<Answer | undefined> {
     const id = (this.#askedCount += 1);
-    const answer = Promise.withResolvers<AnyAnswer | undefined>();
+    const answer = Promise.withResolvers<Answer | undefined>();
     // If this process was held up, all answers may lie there unread.
     if (patienceMs !== undefined) afterReading(patienceMs, () => answer.resolve(undefined));
     this.#waiting.set(id, answer);
@@ -101,7 +99,7 @@ export class Member {
   }
 
   /** It has answered, which shows that it lives. Nobody waits for an answer that comes too late. */
-  hear(id: number, answer: AnyAnswer): void {
+  hear(id: number, answer: Answer): void {
     if (this.#silentRounds >= toldRounds) this.#logger.info({ pid: this.pid }, 'a worker answers again');
     this.#silentRounds = 0;
     this.#waiting.get(id)?.resolve(answer);

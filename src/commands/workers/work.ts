@@ -106,20 +106,21 @@ async function seeToOrders(
     metrics: () => readAll(metrics.registry),
     counts: () => readCounts(metrics.registry),
     readiness: () => readiness.check().then(sayIfStopping),
-    reloaded: async () => true as const,
     logged: () => log.flush().then(() => true as const),
   };
   async function answer({ id, about }: Question): Promise<void> {
     await report(worker, { kind: 'answer', id, answer: await answers[about]() });
   }
-  for await (const order of orders) {
-    if (order.kind === 'drain') askToDrain();
-    if (order.kind === 'tellKeys') gateway.tellKeys();
-    if (order.kind === 'ask') void answer(order);
-    if (order.kind !== 'reload') continue;
+  function reload({ id, config }: Extract<Order, { kind: 'reload' }>): void {
     // The leading process has checked it. If it fails here, this process ends, and the next begins with it.
-    gateway.reload(takeOver(order.config));
-    void answer({ id: order.id, about: 'reloaded' });
+    gateway.reload(takeOver(config));
+    void report(worker, { kind: 'answer', id, answer: true });
+  }
+  for await (const order of orders) {
+    if (order.kind === 'ask') void answer(order);
+    if (order.kind === 'reload') reload(order);
+    if (order.kind === 'tellKeys') gateway.tellKeys();
+    if (order.kind === 'drain') askToDrain();
   }
 }
 

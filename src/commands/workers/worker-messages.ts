@@ -19,6 +19,7 @@ export interface Beginning {
 export type Order =
   | { readonly kind: 'begin'; readonly beginning: Beginning }
   | { readonly kind: 'drain' }
+  /** Answered once it serves by that configuration. */
   | { readonly kind: 'reload'; readonly id: number; readonly config: HandedConfig }
   /** One of all workers tells which keys are in both the file and the store. */
   | { readonly kind: 'tellKeys' }
@@ -43,9 +44,12 @@ export type Report =
   | ({ readonly kind: 'ready' } & Ready)
   /** Somebody else has asked it to stop. It serves until it is told to drain. */
   | { readonly kind: 'leaving' }
-  | { readonly kind: 'answer'; readonly id: number; readonly answer: Answers[keyof Answers] }
+  | { readonly kind: 'answer'; readonly id: number; readonly answer: Answer }
   /** What a worker that is about to end has counted. */
   | { readonly kind: 'farewell'; readonly counts: Snapshot };
+
+/** What a worker answers: what it was asked, or that it has done what was ordered. */
+export type Answer = Answers[keyof Answers] | true;
 
 /** What can be asked of a worker, and the form of its answer. */
 export interface Answers {
@@ -53,8 +57,6 @@ export interface Answers {
   /** Of the metrics only what outlives the worker. */
   readonly counts: Snapshot;
   readonly readiness: ReadinessReport | 'stopping';
-  /** It serves by the configuration that it was sent. */
-  readonly reloaded: true;
   /** All that it has logged has left it. */
   readonly logged: true;
 }
