@@ -45,14 +45,14 @@ export async function serve(file: string, signals: Signals): Promise<number> {
   }
   gateway.metrics.showLostLines(log.lostLines);
   announce(gateway, config, log);
-  gateway.tellKeys();
+  gateway.tellKeysInBoth();
   settleHeap(gateway.traffic);
   const reloader = new Reloader({
     load: () => load(file),
     present: config,
     apply: async (next) => {
       await gateway.reload(next);
-      gateway.tellKeys();
+      gateway.tellKeysInBoth();
     },
     count: gateway.metrics.countReload,
     logger: log.logger,

@@ -27,7 +27,7 @@ export interface Gateway {
    */
   reload(config: Config): void;
   /** Logs which keys are in both the file and the store. A store that is away is not waited for. */
-  tellKeys(): void;
+  tellKeysInBoth(): void;
   /** What is being worked on. */
   readonly traffic: Pick<Connections, 'inFlight' | 'whenDone'>;
   readonly metrics: Metrics;
@@ -75,7 +75,7 @@ export async function startGateway(
         running.edition = openEdition(next, parts, before);
         closeEdition(before, running.edition);
       },
-      tellKeys() {
+      tellKeysInBoth() {
         running.toldKeys = tellKeysInBoth(running.edition.config, parts.store, logger);
       },
       drain: (deserted = never) => drain(running, ports, deserted),

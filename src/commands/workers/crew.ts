@@ -110,9 +110,9 @@ export class Crew {
   }
 
   /** Has one of them tell which keys are in both the file and the store: the youngest, as one that others relieve closes its store. */
-  tellKeys(): void {
+  tellKeysInBoth(): void {
     const teller = [...this.#members].findLast(({ isReady }) => isReady);
-    teller?.send({ kind: 'tellKeys' });
+    teller?.send({ kind: 'tellKeysInBoth' });
   }
 
   /**

@@ -25,7 +25,7 @@ import type { Beginning } from './worker-messages.ts';
 const roundMs = 2000;
 
 /** A gateway of one process or of several, each of which has its own copy of the configuration. */
-export interface Served extends Pick<Gateway, 'listen' | 'admin' | 'traffic' | 'tellKeys'> {
+export interface Served extends Pick<Gateway, 'listen' | 'admin' | 'traffic' | 'tellKeysInBoth'> {
   readonly metrics: Pick<Metrics, 'countReload' | 'showLostLines'>;
   readonly reload: ReloaderOptions['apply'];
   drain(): Promise<void>;
@@ -73,7 +73,7 @@ export async function startWorkers(
         await crew.reload(checked(next.handed));
         current = next.config;
       },
-      tellKeys: () => crew.tellKeys(),
+      tellKeysInBoth: () => crew.tellKeysInBoth(),
       drain: async () => {
         readiness.drain();
         const changes = within(endPatienceMs, admin.drain());

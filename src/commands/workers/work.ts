@@ -119,7 +119,7 @@ async function seeToOrders(
   for await (const order of orders) {
     if (order.kind === 'ask') void answer(order);
     if (order.kind === 'reload') reload(order);
-    if (order.kind === 'tellKeys') gateway.tellKeys();
+    if (order.kind === 'tellKeysInBoth') gateway.tellKeysInBoth();
     if (order.kind === 'drain') askToDrain();
   }
 }

@@ -22,7 +22,7 @@ export type Order =
   /** Answered once it serves by that configuration. */
   | { readonly kind: 'reload'; readonly id: number; readonly config: HandedConfig }
   /** One of all workers tells which keys are in both the file and the store. */
-  | { readonly kind: 'tellKeys' }
+  | { readonly kind: 'tellKeysInBoth' }
   | ({ readonly kind: 'ask' } & Question);
 
 /** What is asked, and the number that its answer is known by. */

@@ -514,10 +514,10 @@ test('one worker that is ready tells for all which keys are in both the file and
   const { crew, workers } = makeCrew(t, 3, (worker) => worker.process.pid !== 2 && worker.ready());
   const started = crew.start(beginning);
   await settle();
-  crew.tellKeys();
+  crew.tellKeysInBoth();
   workers[2]?.end(70);
-  crew.tellKeys();
-  assert.deepEqual(workers.map(kinds), [['begin', 'tellKeys'], [], ['begin', 'tellKeys']]);
+  crew.tellKeysInBoth();
+  assert.deepEqual(workers.map(kinds), [['begin', 'tellKeysInBoth'], [], ['begin', 'tellKeysInBoth']]);
   workers[1]?.ready();
   await started;
 });
@@ -525,8 +525,8 @@ test('one worker that is ready tells for all which keys are in both the file and
 test('a worker that has been relieved tells nothing for the others: its store may be closed', async (t) => {
   const { crew, workers, first } = await startCrew(t, 2);
   await leave(t, first);
-  crew.tellKeys();
-  assert.deepEqual(workers.map(kinds), [['begin', 'drain'], ['begin'], ['begin', 'tellKeys']]);
+  crew.tellKeysInBoth();
+  assert.deepEqual(workers.map(kinds), [['begin', 'drain'], ['begin'], ['begin', 'tellKeysInBoth']]);
 });
 
 /** What each has been told to serve by since it last answered. */
