@@ -1,26 +1,19 @@
 import { setImmediate as turnOver } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { fixedChanges } from '../config/fixed-options.ts';
-import type { HandedConfig } from '../config/hand-over.ts';
 import { ConfigErrors, ConfigUnreadable } from '../config/problems.ts';
 import { checkSpool } from '../gateway/check-spool.ts';
 import { describeCause, type Logger } from '../telemetry/log.ts';
 import { SpoolUnavailable } from '../uploads/spool.ts';
+import type { Loaded } from './load.ts';
+import type { Served } from './served.ts';
 
-/** A configuration, and what the workers are given of it; undefined where there are none. */
-export interface Loaded {
-  readonly config: Config;
-  readonly handed: HandedConfig | undefined;
-}
-
-export interface ReloaderOptions {
+interface ReloaderOptions {
   /** Reads the file. Throws what `readConfig` throws. */
   readonly load: () => Loaded;
   /** What is in force now. */
   readonly present: Config;
-  /** Makes the gateway use another configuration. */
-  readonly apply: (loaded: Loaded) => void | Promise<void>;
-  readonly count: (outcome: 'done' | 'refused') => void;
+  readonly gateway: Pick<Served, 'reload' | 'tellKeysInBoth' | 'metrics'>;
   readonly logger: Logger;
 }
 
@@ -57,13 +50,14 @@ export class Reloader {
   }
 
   async #reload(): Promise<void> {
-    const { load, apply, count, logger } = this.#options;
+    const { load, gateway, logger } = this.#options;
     try {
       const loaded = load();
       const options = fixedChanges(this.#present, loaded.config);
       if (options.length > 0) return this.#refuse({ options }, 'it changes what takes a restart');
       await checkSpool(loaded.config);
-      await apply(loaded);
+      await gateway.reload(loaded);
+      gateway.tellKeysInBoth();
       this.#tellGonePlans(loaded.config);
       this.#present = loaded.config;
     } catch (error) {
@@ -74,7 +68,7 @@ export class Reloader {
     }
     for (const warning of this.#present.warnings) logger.warn(warning);
     logger.info('the configuration was reloaded');
-    count('done');
+    gateway.metrics.countReload('done');
   }
 
   /** The store may hold a million keys: which of them have such a plan is not looked up. */
@@ -88,8 +82,8 @@ export class Reloader {
   }
 
   #refuse(about: object, why: string): void {
-    const { count, logger } = this.#options;
+    const { gateway, logger } = this.#options;
     logger.error(about, `the reload is refused, the configuration from before stays in force: ${why}`);
-    count('refused');
+    gateway.metrics.countReload('refused');
   }
 }

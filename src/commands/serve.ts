@@ -1,16 +1,15 @@
 import type { Config } from '../config/config.ts';
-import { readConfig } from '../config/load-config.ts';
-import { resolveConfig } from '../config/resolve-config.ts';
 import { createLog, createLogger, formOf, type Log } from '../telemetry/log.ts';
 import { announce } from './announce.ts';
 import { exitCodes } from './exit-codes.ts';
 import { explainStart } from './explain-start.ts';
 import { explainConfig } from './explain.ts';
 import { settleHeap } from './heap/settle-heap.ts';
-import { Reloader, type Loaded } from './reload.ts';
+import { load, type Loaded } from './load.ts';
+import { Reloader } from './reload.ts';
+import type { Served } from './served.ts';
 import type { Signals } from './signals.ts';
 import { watchForFaults } from './watch-for-faults.ts';
-import type { Served } from './workers/start-workers.ts';
 
 /** Runs the gateway until it is told to stop. Told while it starts, it finishes that first: its workers may already be at work. */
 export async function serve(file: string, signals: Signals): Promise<number> {
@@ -47,25 +46,10 @@ export async function serve(file: string, signals: Signals): Promise<number> {
   announce(gateway, config, log);
   gateway.tellKeysInBoth();
   settleHeap(gateway.traffic);
-  const reloader = new Reloader({
-    load: () => load(file),
-    present: config,
-    apply: async (next) => {
-      await gateway.reload(next);
-      gateway.tellKeysInBoth();
-    },
-    count: gateway.metrics.countReload,
-    logger: log.logger,
-  });
+  const reloader = new Reloader({ load: () => load(file), present: config, gateway, logger: log.logger });
   signals.whenReload(() => reloader.ask());
   await drainWhenAsked(gateway, signals, { config, log });
   return exitCodes.ok;
-}
-
-function load(file: string): Loaded {
-  const read = readConfig(file, process.env);
-  const config = resolveConfig(read);
-  return { config, handed: config.workers === 1 ? undefined : { file, raw: read.raw } };
 }
 
 async function start({ config, handed }: Loaded, log: Log, signals: Signals): Promise<Served> {

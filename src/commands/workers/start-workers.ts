@@ -6,7 +6,6 @@ import { checked } from '../../config/checked.ts';
 import type { Address, Config } from '../../config/config.ts';
 import type { HandedConfig } from '../../config/hand-over.ts';
 import { claimPort } from '../../door/acceptors.ts';
-import type { Gateway } from '../../gateway/gateway.ts';
 import { openStore } from '../../stores/open-store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { createMergedMetrics, type MergedMetrics } from '../../telemetry/merged-metrics.ts';
@@ -15,7 +14,7 @@ import { createStoreReporter } from '../../telemetry/report-store.ts';
 import { watchStore } from '../../telemetry/watch-store.ts';
 import { drainPatienceMs, endPatienceMs, within } from '../../waiting/patience.ts';
 import { endedBy } from '../exit-codes.ts';
-import type { ReloaderOptions } from '../reload.ts';
+import type { Served } from '../served.ts';
 import type { Signals } from '../signals.ts';
 import { Crew } from './crew.ts';
 import { forkWorker } from './fork-worker.ts';
@@ -23,13 +22,6 @@ import type { Beginning } from './worker-messages.ts';
 
 /** How long a round lasts. A worker that is killed takes with it what it has counted since it was last asked. */
 const roundMs = 2000;
-
-/** A gateway of one process or of several, each of which has its own copy of the configuration. */
-export interface Served extends Pick<Gateway, 'listen' | 'admin' | 'traffic' | 'tellKeysInBoth'> {
-  readonly metrics: Pick<Metrics, 'countReload' | 'showLostLines'>;
-  readonly reload: ReloaderOptions['apply'];
-  drain(): Promise<void>;
-}
 
 /** A gateway of several processes. This one leads: it replaces what dies, answers the operators, and writes the log. */
 export async function startWorkers(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Reloader, type Loaded } from '../../../src/commands/reload.ts';
+import { Reloader } from '../../../src/commands/reload.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { ConfigErrors } from '../../../src/config/problems.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
@@ -30,15 +30,18 @@ function createScene(
     load() {
       loads += 1;
       if (faults > 0) throw new ConfigErrors(Array.from({ length: faults }, () => fault));
-      return { config: file, handed: undefined } satisfies Loaded;
+      return { config: file, handed: undefined };
     },
     present: {
       warnings: [],
       spool: file.spool,
       plans: new Map(present.map((plan) => [plan, {}])),
     } as unknown as Config,
-    apply: () => (takeAtOnce ? undefined : new Promise((resolve) => applying.push(resolve))),
-    count: (outcome) => void told.push(outcome),
+    gateway: {
+      reload: () => (takeAtOnce ? undefined : new Promise((resolve) => applying.push(resolve))),
+      tellKeysInBoth: () => undefined,
+      metrics: { countReload: (outcome) => void told.push(outcome), showLostLines: () => undefined },
+    },
     logger: createLogger('info', {
       write(line) {
         const { level, msg, plans, problems } = JSON.parse(line) as Record<'level' | 'msg', string> &
