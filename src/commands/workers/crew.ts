@@ -62,8 +62,8 @@ export class Crew {
   async start(beginning: Beginning): Promise<Address> {
     this.#beginning = beginning;
     const { count, stopAsked, stopPatienceMs } = this.#options;
-    void stopAsked.then(() => setTimeout(() => this.#giveUpStart(), stopPatienceMs).unref());
-    const { listen, storeIdentity } = await this.#begin();
+    void stopAsked.then(() => setTimeout(() => this.#endStart(), stopPatienceMs).unref());
+    const { listen, storeIdentity } = await this.#startOne();
     this.#beginning = { ...beginning, storeIdentity };
     this.#state = 'running';
     const others = Promise.all(Array.from({ length: count - 1 }, () => this.#add()));
@@ -71,9 +71,9 @@ export class Crew {
     return listen;
   }
 
-  #giveUpStart(): void {
+  #endStart(): void {
     if (this.#state !== 'starting') return;
-    for (const member of this.#members) member.giveUp(tooSlow);
+    for (const member of this.#members) member.kill(tooSlow);
   }
 
   /**
@@ -131,7 +131,7 @@ export class Crew {
   async drain(patienceMs: number): Promise<void> {
     this.#state = 'ending';
     const killing = setTimeout(() => {
-      for (const member of this.#members) member.giveUp('a worker has not finished in time and is killed');
+      for (const member of this.#members) member.kill('a worker has not finished in time and is killed');
     }, patienceMs);
     const drained = Promise.all([...this.#members].map((member) => member.drain()));
     await within(patienceMs + deathPatienceMs, drained);
@@ -146,7 +146,7 @@ export class Crew {
   }
 
   /** Starts one, and resolves when it is ready. */
-  #begin(): Promise<Ready> {
+  #startOne(): Promise<Ready> {
     const { fork, metrics, logger } = this.#options;
     return new Promise((resolve, reject) => {
       const worker = fork();
@@ -171,7 +171,7 @@ export class Crew {
       worker.process.once('close', (code: number | null, signal: string | null) => {
         const end = { code, signal };
         this.#leave(member, end);
-        reject(new CannotStart(end, member.isGivenUp));
+        reject(new CannotStart(end, member.wasKilled));
       });
     });
   }
@@ -199,7 +199,7 @@ export class Crew {
     metrics.retire(member.pid);
     if (this.#state === 'running') this.#replaceEnded(member, end);
     // What it had in flight is lost, and the units of quotas that it held in advance stay counted.
-    else if (this.#state === 'ending' && !wasAsked(end) && !member.isGivenUp)
+    else if (this.#state === 'ending' && !wasAsked(end) && !member.wasKilled)
       logger.error({ pid: member.pid, ...end }, 'a worker ended before it had finished');
   }
 
@@ -237,7 +237,7 @@ export class Crew {
     return this.#starts.run(async () => {
       if (this.#state !== 'running') return false;
       try {
-        await this.#begin();
+        await this.#startOne();
         this.#letRelievedGo();
         return true;
       } catch (error) {

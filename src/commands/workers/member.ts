@@ -23,7 +23,7 @@ export class Member {
   readonly #logger: Logger;
   #readyAt: number | undefined;
   #beganWith: HandedConfig | undefined;
-  #isGivenUp = false;
+  #wasKilled = false;
   /** Rounds since it last answered anything, or began to start. */
   #silentRounds = 0;
   #drained: Promise<void> | undefined;
@@ -53,9 +53,9 @@ export class Member {
     return this.#beganWith;
   }
 
-  /** We have killed it. The log says why, unless we were asked to. */
-  get isGivenUp(): boolean {
-    return this.#isGivenUp;
+  /** By us, that is. */
+  get wasKilled(): boolean {
+    return this.#wasKilled;
   }
 
   /** A worker that is ending may be deaf already, which it tells as an error: its exit will say the rest. */
@@ -114,12 +114,12 @@ export class Member {
   missRound(): void {
     this.#silentRounds += 1;
     if (!this.isReady) {
-      if (this.#silentRounds === startRounds) this.giveUp(tooSlow);
+      if (this.#silentRounds === startRounds) this.kill(tooSlow);
       return;
     }
-    if (this.#silentRounds === toldRounds) this.#tell('a worker does not answer');
+    if (this.#silentRounds === toldRounds) this.#logger.error({ pid: this.pid }, 'a worker does not answer');
     if (this.#silentRounds === killedRounds)
-      this.giveUp('a worker has not answered for too long and is killed');
+      this.kill('a worker has not answered for too long and is killed');
   }
 
   /**
@@ -136,23 +136,16 @@ export class Member {
     if (this.#beganWith === undefined) this.kill();
     else this.send({ kind: 'drain' });
     const timer = setTimeout(() => {
-      if (!this.isReady && !this.#isGivenUp) this.giveUp(tooSlow);
+      if (!this.isReady && !this.#wasKilled) this.kill(tooSlow);
     }, drainedStartMs);
     await closed;
     clearTimeout(timer);
   }
 
-  giveUp(sentence: string): void {
-    this.#tell(sentence);
-    this.kill();
-  }
-
-  kill(): void {
-    this.#isGivenUp = true;
+  /** Ends it at once, whatever it is doing. The log says why, unless we were asked to. */
+  kill(why?: string): void {
+    if (why !== undefined) this.#logger.error({ pid: this.pid }, why);
+    this.#wasKilled = true;
     this.#worker.process.kill('SIGKILL');
-  }
-
-  #tell(sentence: string): void {
-    this.#logger.error({ pid: this.pid }, sentence);
   }
 }
