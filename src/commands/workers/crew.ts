@@ -179,8 +179,7 @@ export class Crew {
   /** All may be asked to leave at once: they serve until others have come in their places. */
   #relieve(member: Member): void {
     if (this.#state !== 'running' || !this.#members.has(member)) return;
-    member.isRelieved = true;
-    this.#options.logger.info({ pid: member.pid }, 'a worker was asked to stop, another takes its place');
+    member.relieve();
     void this.#replace();
   }
 

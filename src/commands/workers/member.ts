@@ -30,8 +30,7 @@ export class Member {
   /** The answers that are waited for, by the numbers of their questions. */
   readonly #waiting = new Map<number, PromiseWithResolvers<Answer | undefined>>();
   #askedCount = 0;
-  /** Another has been started in its place. */
-  isRelieved = false;
+  #isRelieved = false;
 
   constructor(worker: Worker, pid: number, logger: Logger) {
     this.#worker = worker;
@@ -51,6 +50,11 @@ export class Member {
   /** The configuration of its start; undefined until it listens. */
   get beganWith(): HandedConfig | undefined {
     return this.#beganWith;
+  }
+
+  /** Another takes its place, and it serves until that one has come. */
+  get isRelieved(): boolean {
+    return this.#isRelieved;
   }
 
   /** By us, that is. */
@@ -108,6 +112,11 @@ export class Member {
   /** It has left, and answers no more. */
   leave(): void {
     for (const answer of this.#waiting.values()) answer.resolve(undefined);
+  }
+
+  relieve(): void {
+    this.#isRelieved = true;
+    this.#logger.info({ pid: this.pid }, 'a worker was asked to stop, another takes its place');
   }
 
   /** A round begins, and counts as missed until something is heard. */
