@@ -8,7 +8,7 @@ import type { HandedConfig } from '../../config/hand-over.ts';
 import { claimPort } from '../../door/acceptors.ts';
 import { openStore } from '../../stores/open-store.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { createMergedMetrics, type MergedMetrics } from '../../telemetry/merged-metrics.ts';
+import { createMergedMetrics } from '../../telemetry/merged-metrics.ts';
 import { createMetrics, type Metrics } from '../../telemetry/metrics.ts';
 import { createStoreReporter } from '../../telemetry/report-store.ts';
 import { watchStore } from '../../telemetry/watch-store.ts';
@@ -31,7 +31,17 @@ export async function startWorkers(
 ): Promise<Served> {
   const own = createMetrics();
   const metrics = createMergedMetrics(own.registry);
-  const crew = createCrew(config, log, { own, metrics, signals });
+  const crew = new Crew({
+    count: config.workers,
+    // With one that hangs while it starts there is still another.
+    startsAtOnce: Math.max(2, availableParallelism()),
+    logger: log.logger,
+    fork: () => forkWorker(log),
+    stopAsked: signals.stopAsked,
+    stopPatienceMs: drainPatienceMs(config.drain),
+    metrics,
+    onDied: own.countWorkerEnd,
+  });
   endInGoodOrder(crew, signals);
   const collect = (about: 'metrics' | 'counts'): Promise<void> =>
     crew.ask(about, (snapshot, pid) => metrics.note(pid, snapshot));
@@ -79,28 +89,6 @@ export async function startWorkers(
     await admin.close();
     throw error;
   }
-}
-
-function createCrew(
-  config: Config,
-  log: Log,
-  {
-    own,
-    metrics,
-    signals,
-  }: { readonly own: Metrics; readonly metrics: MergedMetrics; readonly signals: Signals },
-): Crew {
-  return new Crew({
-    count: config.workers,
-    // With one that hangs while it starts there is still another.
-    startsAtOnce: Math.max(2, availableParallelism()),
-    logger: log.logger,
-    fork: () => forkWorker(log),
-    stopAsked: signals.stopAsked,
-    stopPatienceMs: drainPatienceMs(config.drain),
-    metrics,
-    onDied: own.countWorkerEnd,
-  });
 }
 
 /**
