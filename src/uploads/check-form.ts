@@ -96,7 +96,12 @@ export class FormCheck implements PartHandler {
 
   /** Whether a file has begun and the type of every file that has begun is known to be allowed. */
   typesPassed(): boolean {
-    return this.#hasFile && this.#undecided.length === 0;
+    return this.#hasFile && this.isDecided();
+  }
+
+  /** Whether the type of every file that has begun is known to be allowed. */
+  isDecided(): boolean {
+    return this.#undecided.length === 0;
   }
 
   /** Decides the types that can be decided. Await it after every chunk. */

@@ -66,17 +66,22 @@ class SecondReading {
     this.#expected.push(fact);
   }
 
-  /** Resolves when the parser has taken the chunk, so that it never holds more than one. */
-  async write(chunk: Buffer): Promise<void> {
-    await this.#step((done) => this.#parser.write(chunk, () => done()));
-    this.#compare();
-    // They differ by one part at most: one has begun it, or not yet ended it.
-    if (Math.abs(this.#expected.length - this.#found.length) > 1) throw disagreement();
+  /**
+   * Waits until the parser has taken the chunk, so that it never holds more than one. In the midst of a file it has at once, and there
+   * is nothing to compare.
+   */
+  write(chunk: Buffer): Promise<void> | undefined {
+    if (this.#failed) throw disagreement();
+    const file = this.#expected.length === 0 && this.#found.length === 1 ? this.#found[0] : undefined;
+    const before = file?.bytes;
+    const taken = this.#step((done) => this.#parser.write(chunk, () => done()));
+    const isOut = before !== undefined && hasComeOut(chunk.length, (file?.bytes ?? 0) - before);
+    return isOut ? undefined : this.#compareAfter(taken);
   }
 
   async end(): Promise<void> {
-    await this.#step(() => this.#parser.end());
-    this.#compare();
+    if (this.#failed) throw disagreement();
+    await this.#compareAfter(this.#step(() => this.#parser.end()));
     if (this.#expected.length > 0 || this.#found.length > 0) throw disagreement();
   }
 
@@ -84,13 +89,16 @@ class SecondReading {
     this.#parser.destroy();
   }
 
-  /** Compares the parts that both have read, and forgets them. */
-  #compare(): void {
+  /** Compares the parts that both have read once a step is over, and forgets them. */
+  async #compareAfter(step: Promise<void>): Promise<void> {
+    await step;
+    if (this.#failed) throw disagreement();
     const open = this.#found.findIndex(({ whole }) => !whole);
     const count = Math.min(this.#expected.length, open === -1 ? this.#found.length : open);
-    if (count === 0) return;
     const [expected, found] = [this.#expected.splice(0, count), this.#found.splice(0, count)];
     if (!expected.every((fact, index) => agree(fact, found[index]))) throw disagreement();
+    // They differ by one part at most: one has begun it, or not yet ended it.
+    if (Math.abs(this.#expected.length - this.#found.length) > 1) throw disagreement();
   }
 
   readonly #fail = (): void => {
@@ -98,17 +106,24 @@ class SecondReading {
     this.#proceed?.();
   };
 
-  /** Waits until the step has reported or the parser has failed: after a failure its callbacks never come. */
-  async #step(action: (done: () => void) => void): Promise<void> {
-    if (!this.#failed) {
-      await new Promise<void>((resolve) => {
-        this.#proceed = resolve;
-        action(resolve);
-      });
-    }
-    if (this.#failed) throw disagreement();
+  /** Is over when the action has reported or the parser has failed: after a failure its callbacks never come. */
+  #step(action: (done: () => void) => void): Promise<void> {
+    return new Promise((resolve) => {
+      this.#proceed = resolve;
+      action(resolve);
+    });
   }
 }
+
+/** Whether all of a large chunk is out of the parser again, but for what may begin a delimiter. */
+function hasComeOut(bytesIn: number, bytesOut: number): boolean {
+  return bytesIn >= largeChunk && bytesIn - bytesOut < delimiterMax;
+}
+
+const largeChunk = 1024;
+
+/** CR LF, two dashes, and a boundary of 70 bytes. */
+const delimiterMax = 74;
 
 function agree(fact: PartFact, other: PartFact | undefined): boolean {
   return (

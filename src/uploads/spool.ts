@@ -80,14 +80,22 @@ export class Spool {
     this.#held = new CollectedBytes(limits.memoryEachMax);
   }
 
-  /** Throws `spool_full` when the process holds as much as it may, or when the disk does. */
-  write(chunk: Buffer): Promise<void> {
-    const written = this.#writing.then(() => this.#write(chunk));
-    this.#writing = written.catch(() => {
-      // What follows a failed write would stand in the wrong place.
-      this.#closed = true;
-    });
-    return written;
+  /** One at a time. Throws `spool_full` when the process holds as much as it may, or when the disk does. */
+  async write(chunk: Buffer): Promise<void> {
+    if (this.#closed) throw closed();
+    if (this.#takeMemory(this.#held.length + chunk.length)) {
+      // Copied, because the memory of a chunk is taken away when the next is asked for.
+      this.#held.add(chunk);
+    } else {
+      const writing = this.#writeToDisk([this.#held.bytes, chunk]);
+      this.#writing = writing.catch(() => {
+        // What follows a failed write would stand in the wrong place.
+        this.#closed = true;
+      });
+      await writing;
+      this.#held.clear();
+    }
+    this.#bytes += chunk.length;
   }
 
   size(): number {
@@ -109,18 +117,6 @@ export class Spool {
     // Nobody needs what a network file system fails to write at the end.
     await file?.close().catch(() => undefined);
     this.#leaveDisk();
-  }
-
-  async #write(chunk: Buffer): Promise<void> {
-    if (this.#closed) throw closed();
-    if (this.#takeMemory(this.#held.length + chunk.length)) {
-      // Copied, because the memory of a chunk is taken away when the next is asked for.
-      this.#held.add(chunk);
-    } else {
-      await this.#writeToDisk([this.#held.bytes, chunk]);
-      this.#held.clear();
-    }
-    this.#bytes += chunk.length;
   }
 
   /** Takes what is missing to hold so many bytes. False when they are more than it may hold. */

@@ -29,15 +29,6 @@ describe('a spool gives back what was written', () => {
     });
   }
 
-  it('in the order of the calls, even when they are not awaited', async (t) => {
-    const { room } = await openRoom(t);
-    const spool = room.open();
-    const chunks = Array.from({ length: 20 }, () => randomBytes(10 * KB));
-    await Promise.all(chunks.map((chunk) => spool.write(chunk)));
-    assert.ok((await readAll(spool)).equals(Buffer.concat(chunks)));
-    await spool.close();
-  });
-
   it('in one piece, however small the chunks were', async (t) => {
     const { room } = await openRoom(t);
     const spool = room.open();
