@@ -6,7 +6,8 @@ export interface Variant {
   readonly quotas: 'leased' | 'strict' | 'none';
   /** Keys in the file, or in the store, which `keys import` fills. */
   readonly keysIn: 'file' | 'store';
-  readonly uploads: boolean;
+  /** How the route for uploads forwards them, if there is one. */
+  readonly uploads: 'whole' | 'stream' | undefined;
   readonly workers: number;
 }
 
@@ -31,7 +32,11 @@ export function gatewayYaml(
     methods: ['POST'],
     upstream: 'sink',
     body: {
-      upload: { maxSize: '12MB', files: { file: { required: true, maxSize: '11MB', types: ['audio/wav'] } } },
+      upload: {
+        maxSize: '12MB',
+        files: { file: { required: true, maxSize: '11MB', types: ['audio/wav'] } },
+        forward: variant.uploads,
+      },
     },
   };
   return JSON.stringify(
@@ -68,7 +73,7 @@ export function gatewayYaml(
           },
         },
         { path: `${api}/big`, methods: ['GET'] },
-        ...(variant.uploads ? [upload] : []),
+        ...(variant.uploads === undefined ? [] : [upload]),
       ],
       log: { level: 'info', format: 'json' },
     },

@@ -63,7 +63,13 @@ async function profile(): Promise<number> {
   const around = await openSurroundings(folder, keysOf(scenario));
   try {
     const keysIn = load.keysAtRandom === undefined ? 'file' : 'store';
-    const variant = { store, quotas, keysIn, uploads: scenario.name === 'upload', workers: 1 } as const;
+    const variant = {
+      store,
+      quotas,
+      keysIn,
+      uploads: scenario.name === 'upload' ? 'whole' : undefined,
+      workers: 1,
+    } as const;
     // Given the flags it would relaunch itself with, it does not: a sampling signal (SIGPROF) ends the new process now and then.
     const sampling = [...launch.flags, '--cpu-prof', `--cpu-prof-dir=${folder}`, '--cpu-prof-interval=500'];
     const gateway = await startGateway(variant, around, {

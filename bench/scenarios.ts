@@ -138,7 +138,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'upload',
     title: 'An upload of 10 MB, 8 connections',
     load: full(8, upload),
-    subjects: ['node + undici', 'http-proxy', ...peers, 'gatehouse uploads'],
+    subjects: ['node + undici', 'http-proxy', ...peers, 'gatehouse uploads', 'gatehouse uploads stream'],
   },
   {
     name: 'mix',

@@ -22,7 +22,7 @@ export interface Subject {
   readonly start: (around: Surroundings) => Promise<Started>;
 }
 
-const base: Variant = { store: 'redis', quotas: 'leased', keysIn: 'file', uploads: false, workers: 1 };
+const base: Variant = { store: 'redis', quotas: 'leased', keysIn: 'file', uploads: undefined, workers: 1 };
 
 /** Everything that can be measured. */
 export const subjects: readonly Subject[] = [
@@ -58,7 +58,12 @@ export const subjects: readonly Subject[] = [
   gateway('gatehouse sqlite', 'SQLite, leased', { store: 'sqlite' }),
   gateway('gatehouse sqlite strict', 'SQLite, asked for each request', { store: 'sqlite', quotas: 'strict' }),
   gateway('gatehouse no quota', 'SQLite, plans without limits', { store: 'sqlite', quotas: 'none' }),
-  gateway('gatehouse uploads', 'Redis, leased, uploads checked', { uploads: true }),
+  gateway('gatehouse uploads', 'Redis, leased, uploads checked before they are forwarded', {
+    uploads: 'whole',
+  }),
+  gateway('gatehouse uploads stream', 'Redis, leased, uploads checked while they are forwarded', {
+    uploads: 'stream',
+  }),
   gateway('gatehouse stored keys', 'Redis, leased, keys in the store', { keysIn: 'store' }),
   gateway('gatehouse sqlite stored keys', 'SQLite, leased, keys in the store', {
     store: 'sqlite',
