@@ -25,12 +25,13 @@ export interface StreamedBody {
 
 export const noBody: BytesBody = { kind: 'bytes', bytes: Buffer.alloc(0), length: 0, release: () => {} };
 
-/** A body as it is sent. In pieces, so that a slow upstream is seen to take a large one. */
+/** A body as it is sent. */
 export function chunksOf(body: Body): AsyncIterable<Buffer> | Iterable<Buffer> {
   return body.kind === 'stream' ? body.read() : piecesOf(body.bytes);
 }
 
-function* piecesOf(bytes: Buffer): Generator<Buffer, void> {
+/** In pieces, so that a slow upstream is seen to take a large body. */
+export function* piecesOf(bytes: Buffer): Generator<Buffer, void> {
   for (let at = 0; at < bytes.length; at += pieceMax) yield bytes.subarray(at, at + pieceMax);
 }
 

@@ -41,7 +41,7 @@ const limits: Limits = {
   stalledReaderMs: 1000,
   bodyMemory: 0,
 };
-const noRoom = { memoryEachMax: 0, memoryMax: 0, diskMax: 0, directory: '' };
+const noRoom = { pieceMax: 0, wholeMax: 0, memoryMax: 0, diskMax: 0, directory: '' };
 
 /** What becomes of the key when it is looked up, and of the request. */
 interface Way {

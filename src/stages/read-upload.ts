@@ -50,8 +50,8 @@ function firstRequired(rule: UploadRule): string {
   return field ?? 'The form';
 }
 
-async function spooled(checked: Chunks, { spools, released }: UploadOrder): Promise<StreamedBody> {
-  const spool = spools.open();
+async function spooled(checked: Chunks, { head, spools, released }: UploadOrder): Promise<StreamedBody> {
+  const spool = spools.open(head.contentLength);
   try {
     for await (const chunk of checked) await spool.write(chunk);
   } catch (error) {

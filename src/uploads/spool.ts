@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
+import { piecesOf } from '../bodies/body.ts';
 import type { SpoolConfig } from '../config/config.ts';
 import { codeOf } from '../content/error-code.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
@@ -8,13 +9,16 @@ import { busy } from './upload-refusals.ts';
 
 /** What all uploads of one process may hold together, in bytes. */
 export interface SpoolLimits extends SpoolConfig {
-  /** What one upload may hold in memory: a larger one goes to a file, in pieces of about this size. */
-  readonly memoryEachMax: number;
+  /** What any upload may hold in memory: a larger one goes to a file, in pieces of about this size. */
+  readonly pieceMax: number;
+  /** An upload that declares no more than this is held in memory whole. */
+  readonly wholeMax: number;
 }
 
 /** Opens spools that share one set of limits. One per process. */
 export interface SpoolRoom {
-  readonly open: () => Spool;
+  /** For an upload of this declared length, if it has one. */
+  readonly open: (length?: number) => Spool;
   readonly memoryBytes: () => number;
   readonly diskBytes: () => number;
 }
@@ -32,7 +36,7 @@ export class SpoolUnavailable extends Error {
 export function createSpoolRoom(limits: SpoolLimits): SpoolRoom {
   const usage = { memory: 0, disk: 0, secondTries: Promise.resolve() };
   return {
-    open: () => new Spool(limits, usage),
+    open: (length) => new Spool(length, limits, usage),
     memoryBytes: () => usage.memory,
     diskBytes: () => usage.disk,
   };
@@ -45,8 +49,8 @@ interface Usage {
   secondTries: Promise<void>;
 }
 
-/** Two trips to the system for 256 KB: with 64 KB at a time, an upload of 10 MB took a sixth more CPU. */
-const readBytes = 128 * 1024;
+/** Each is two trips between threads. */
+const readBytes = 256 * 1024;
 
 const diskFull = 'the disk is full';
 
@@ -63,6 +67,7 @@ const lacks: ReadonlyMap<unknown, string> = new Map([
 export class Spool {
   readonly #limits: SpoolLimits;
   readonly #usage: Usage;
+  readonly #heldMax: number;
   /** The last bytes: all of them until there is a file. */
   readonly #held: CollectedBytes;
   #file: FileHandle | undefined;
@@ -71,13 +76,16 @@ export class Spool {
   #memory = 0;
   #disk = 0;
   #closed = false;
+  #closing: Promise<void> | undefined;
   /** The write that is under way; a close waits for it, so that no file outlives its spool. */
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(limits: SpoolLimits, usage: Usage) {
+  constructor(length: number | undefined, limits: SpoolLimits, usage: Usage) {
+    const { pieceMax, wholeMax } = limits;
     this.#limits = limits;
     this.#usage = usage;
-    this.#held = new CollectedBytes(limits.memoryEachMax);
+    this.#heldMax = length !== undefined && length <= wholeMax ? Math.max(length, pieceMax) : pieceMax;
+    this.#held = new CollectedBytes(this.#heldMax);
   }
 
   /** One at a time. Throws `spool_full` when the process holds as much as it may, or when the disk does. */
@@ -103,8 +111,12 @@ export class Spool {
   }
 
   /** Lets go of memory and file. Safe to call at any time and more than once. */
-  async close(): Promise<void> {
+  close(): Promise<void> {
     this.#closed = true;
+    return (this.#closing ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
     await this.#writing;
     this.#held.take();
     this.#leaveMemory();
@@ -121,9 +133,8 @@ export class Spool {
 
   /** Takes what is missing to hold so many bytes. False when they are more than it may hold. */
   #takeMemory(bytes: number): boolean {
-    const { memoryEachMax, memoryMax } = this.#limits;
     const missing = Math.max(0, bytes - this.#memory);
-    if (bytes > memoryEachMax || this.#usage.memory + missing > memoryMax) return false;
+    if (bytes > this.#heldMax || this.#usage.memory + missing > this.#limits.memoryMax) return false;
     this.#usage.memory += missing;
     this.#memory += missing;
     return true;
@@ -178,8 +189,8 @@ export class Spool {
   }
 
   /**
-   * Reads from the first byte, every time it is called. The spool must stay open meanwhile. A chunk is the reader's until it asks
-   * for the next.
+   * Reads from the first byte, every time it is called. The spool must stay open meanwhile, and is closed at the end: an upload waits
+   * for its answer longer than it is read. A chunk is the reader's until it asks for the next.
    */
   async *read(): AsyncGenerator<Buffer, void> {
     if (this.#closed) throw closed();
@@ -194,10 +205,12 @@ export class Spool {
       position += bytesRead;
       yield buffer.subarray(0, bytesRead);
     }
-    // An upload waits for its answer longer than it is read.
     letGo(buffer);
     if (this.#closed) throw closed();
-    if (this.#held.length > 0) yield this.#held.bytes;
+    yield* piecesOf(this.#held.bytes);
+    // Left to the collector, what was held of small uploads cost a third of their CPU.
+    this.#held.letGo();
+    void this.close();
   }
 }
 

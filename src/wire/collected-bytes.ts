@@ -54,6 +54,13 @@ export class CollectedBytes {
     this.#length = 0;
   }
 
+  /** Starts empty again, and frees the buffer at once. Nobody may be reading it. */
+  letGo(): void {
+    letGo(this.#buffer);
+    this.#buffer = nothing;
+    this.#length = 0;
+  }
+
   /** Everything added; starts empty again. */
   take(): Buffer {
     const taken = this.bytes;

@@ -33,10 +33,10 @@ const upstream = await startRecordingUpstream(scene, (_request, res) => res.end(
 const routes = ways.flatMap((forward) => [
   route(`/v1/${forward}/form`, { upload: { maxSize: '3MB', files, fields, forward } }),
   route(`/v1/${forward}/file`, { file: { maxSize: '1MB', types: ['audio/wav'], forward } }),
-  route(`/v1/${forward}/slow`, { upload: { files, timeout: '300ms', forward } }),
+  route(`/v1/${forward}/slow`, { upload: { maxSize: '3MB', files, timeout: '300ms', forward } }),
 ]);
 routes.push(route('/v1/any', { any: { maxSize: '1MB' } }));
-const gateway = await startGateway(scene, { routes, spool: { disk: '12MB' } }, { upstream: upstream.url });
+const gateway = await startGateway(scene, { routes, spool: { disk: '6MB' } }, { upstream: upstream.url });
 
 function route(path: string, body: object) {
   return { path, methods: ['POST', 'PUT'], body };
@@ -302,9 +302,9 @@ test('a full spool refuses the uploads that do not fit and no others, and is fre
     { ...good, data: wav(960_000) },
   ]);
   const { head } = uploadBytes({ path: '/v1/whole/form', body });
-  // Six fit.
+  // Three fit.
   const uploads = await Promise.all(
-    Array.from({ length: 8 }, async () => {
+    Array.from({ length: 5 }, async () => {
       const raw = await openRaw(t, gateway.port);
       raw.write(Buffer.concat([head, body.subarray(0, -10)]));
       return raw;

@@ -85,7 +85,7 @@ export const spool = section(
   'Where uploads with `forward: whole` wait until each has passed in full; beyond it they are answered 503.',
   {
     memory: size(
-      'All uploads together: small ones whole, larger ones the piece that goes to disk next. What does not fit goes there at once.',
+      'All uploads together: those that declare up to a sixteenth of it whole, larger ones the piece that goes to disk next. What does not fit goes there at once.',
       { default: '16MB' },
     ),
     disk: size('All larger ones together.', { default: '1GB' }),
