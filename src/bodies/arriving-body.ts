@@ -33,9 +33,9 @@ interface ReadingRule extends ArrivalRule {
 }
 
 /**
- * Reads a request's body chunk by chunk, and no faster than it is taken, but for two chunks. Refuses with `client_gone`, with the rule's `tooSlow`
- * when all of it takes too long, and with `upload_too_slow` when it is too slow for five seconds. Only the time spent waiting for
- * the client counts, so nobody pays for a slow upstream. Stopping early leaves the request open, to be answered.
+ * Reads a request's body chunk by chunk, and no faster than it is taken, but for two chunks. Refuses with `client_gone`, with the
+ * rule's `tooSlow` when all of it takes too long, and with `upload_too_slow` when it is too slow for five seconds. Only the time spent
+ * waiting for the client counts, so nobody pays for a slow upstream. Stopping early leaves the request open, to be answered.
  */
 export function readArriving(req: IncomingMessage, rule: ReadingRule): ArrivingBody {
   const arrival = new Arrival(req, rule);
