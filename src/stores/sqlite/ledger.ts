@@ -10,16 +10,13 @@ import {
   type Usage,
 } from '../ledger.ts';
 import { keptUntil, leaseToldMs } from '../retention.ts';
+import { prepareUnitsPruning } from './prune-units.ts';
 import { transact, type Synchronous } from './transact.ts';
 
 type UnitsCalls = Synchronous<
   Pick<Ledger, 'draw' | 'giveBack' | 'charge' | 'cancelDraw' | 'readUsage' | 'resetUsage'>
 >;
 
-/** How long a step is remembered: far longer than any process repeats or cancels it. */
-const stepKeptMs = 600_000;
-/** Old rows are deleted a few at a time, once in this many steps, so that no step takes long. */
-const stepsPerPruning = 16;
 /** The answer kept for a step that is not a draw. */
 const noAnswer = '';
 
@@ -29,7 +26,7 @@ type Drawn = Extract<DrawAnswer, { kind: 'drawn' }>;
 /** Prepares the units ledger. The clock is the machine's, which all processes on one file share. */
 export function prepareUnits(database: DatabaseSync, clock: () => number): UnitsCalls {
   const sql = prepareStatements(database);
-  let stepsSincePruning = 0;
+  const prune = prepareUnitsPruning(database);
 
   /** Takes a step with each of its counters, unless its id is known, and remembers it. */
   function takeStep(order: UnitsOrder, move: (counter: Counter) => void): void {
@@ -42,17 +39,9 @@ export function prepareUnits(database: DatabaseSync, clock: () => number): Units
     });
   }
 
-  function remember(order: { id: string; keyId: string }, now: number, answer: string | null): void {
+  function remember(order: StepOrder, now: number, answer: string | null): void {
     sql.addStep.run(order.id, order.keyId, now, answer);
-    stepsSincePruning += 1;
-    if (stepsSincePruning < stepsPerPruning) return;
-    stepsSincePruning = 0;
-    // Steps of the future are from a clock that was ahead; they come before all that follow.
-    sql.pruneSteps.run(now - stepKeptMs, now + stepKeptMs);
-    sql.pruneLeases.run(order.keyId, now - leaseToldMs);
-    for (const { key, name, period_start: start } of sql.pruneCounters.all(now)) {
-      sql.dropLeases.run(String(key), String(name), Number(start));
-    }
+    prune(order, now);
   }
 
   return {
@@ -122,11 +111,8 @@ function undoDraw(sql: Statements, order: StepOrder, answer: unknown): void {
   }
 }
 
-/** Most counters exist and are kept long enough: for those the index of ends is not written. */
 function addUnits(sql: Statements, keyId: string, counter: Counter, units: number): number {
-  const [key, until] = [counterKey(keyId, counter), keptUntil(counter)];
-  const row = sql.raiseCounter.get(units, ...key, until) ?? sql.addUnits.get(...key, until, units);
-  return Number(row?.['used']);
+  return Number(sql.addUnits.get(...counterKey(keyId, counter), keptUntil(counter), units)?.['used']);
 }
 
 /** The period may have been made longer since units were last taken, and they count in all of it. */
@@ -169,17 +155,13 @@ function prepareStatements(database: DatabaseSync) {
     addStep: database.prepare('INSERT INTO steps (id, key, taken, answer) VALUES (?, ?, ?, ?)'),
     burnStep: database.prepare('UPDATE steps SET answer = NULL WHERE id = ? AND key = ?'),
     readCounter: database.prepare(`SELECT used FROM counters WHERE ${counter}`),
-    // Usage saturates where a number stops being exact.
-    raiseCounter: database.prepare(`
-      UPDATE counters SET used = min(used + ?, ${Number.MAX_SAFE_INTEGER})
-      WHERE ${counter} AND period_end >= ? RETURNING used`),
-    // `period_end` is until when the counter is kept, by the longest period counted in it; under another name, older gateways could
-    // not use the file. On a conflict the new end is the later one, or `raiseCounter` would have found the counter.
+    // Usage saturates where a number stops being exact. `period_end` is until when the counter is kept, by the longest period
+    // counted in it; under another name, older gateways could not use the file.
     addUnits: database.prepare(`
       INSERT INTO counters VALUES (?, ?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET
         used = min(used + excluded.used, ${Number.MAX_SAFE_INTEGER}),
-        period_end = excluded.period_end
+        period_end = max(period_end, excluded.period_end)
       RETURNING used`),
     takeUnits: database.prepare(`UPDATE counters SET used = max(used - ?, 0) WHERE ${counter}`),
     keepCounter: database.prepare(`UPDATE counters SET period_end = ? WHERE ${counter} AND period_end < ?`),
@@ -192,14 +174,5 @@ function prepareStatements(database: DatabaseSync) {
       `UPDATE leases SET units = max(units - ?, 0) WHERE ${counter} AND holder = ?`,
     ),
     readLeases: database.prepare(`SELECT sum(units) AS units FROM leases WHERE ${counter} AND told > ?`),
-    pruneSteps: database.prepare(`
-      DELETE FROM steps
-      WHERE taken NOT BETWEEN ? AND ? AND seq IN (SELECT seq FROM steps ORDER BY seq LIMIT 64)`),
-    pruneLeases: database.prepare(`DELETE FROM leases WHERE key = ? AND told < ?`),
-    dropLeases: database.prepare(`DELETE FROM leases WHERE ${counter}`),
-    pruneCounters: database.prepare(`
-      DELETE FROM counters WHERE (key, name, period_start) IN
-        (SELECT key, name, period_start FROM counters WHERE period_end < ? LIMIT 64)
-      RETURNING key, name, period_start`),
   };
 }

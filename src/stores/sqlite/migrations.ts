@@ -92,4 +92,6 @@ export const migrations: readonly string[] = [
   CREATE TABLE identity (id TEXT NOT NULL) STRICT;
   INSERT INTO identity VALUES (lower(hex(randomblob(16))));
   `,
+  // It was a page to write for each new counter. Counters that have ended are looked for in another way (prune-units.ts).
+  'DROP INDEX counters_by_end',
 ];

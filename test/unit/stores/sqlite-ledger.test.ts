@@ -58,6 +58,20 @@ test('old periods, steps and leases go, current ones stay', (t) => {
   assert.ok(rows('leases') <= 28, `${rows('leases')} leases`);
 });
 
+test('counters of keys that are never called again go too, and those that go on stay', (t) => {
+  const { units, clock, rows } = scene(t);
+  const always = [aCounter({ limit: 1_000_000, periodStart: 0, periodEnd: endOfTime })];
+  const callAll = (counters: readonly Counter[]): void => {
+    for (let key = 0; key < 500; key += 1) units.draw(aDraw({ counters, keyId: `key-${key}`, held: -1 }));
+  };
+  callAll(daily(0));
+  callAll(always);
+  clock.now = START + 3 * 24 * HOUR;
+  // Four are looked at for each draw, on from where the last look ended, and after the last key comes the first.
+  for (let draw = 0; draw < 512; draw += 1) units.draw(aDraw({ counters: always, keyId: 'other' }));
+  assert.equal(rows('counters'), 501);
+});
+
 test('what processes that are gone held of a quota without end goes, and what one has just told stays', (t) => {
   const { units, clock, rows } = scene(t);
   const counters = [aCounter({ limit: 1_000_000, periodStart: 0, periodEnd: endOfTime })];
