@@ -72,6 +72,8 @@ function drawRules(kind: StoreKind): void {
     await ledger.draw(aDraw({ counters, want: 2 }));
     assert.deepEqual(await ledger.draw(order), first);
     assert.equal(await usedOf(ledger, counters), '6 6');
+    await ledger.draw(aDraw({ counters, want: 4 }));
+    assert.deepEqual(await ledger.draw(order), first, 'also when nothing is left');
   });
 
   test('the same id of another key is another step', async (t) => {
@@ -332,6 +334,8 @@ function usageRules(kind: StoreKind): void {
     await ledger.draw(aDraw({ counters, want: 10, held: -4 }));
     await ledger.draw(aDraw({ counters, want: 3, held: -5, holder: 'b' }));
     assert.deepEqual(await ledger.readUsage('key', counters), [{ used: 13, leased: 6 }]);
+    await ledger.draw(aDraw({ counters, want: 1, held: -1 }));
+    assert.deepEqual(await ledger.readUsage('key', counters), [{ used: 14, leased: 0 }]);
   });
 
   test('a reset sets the usage to zero and leaves other counters alone', async (t) => {

@@ -28,44 +28,58 @@ export function prepareUnits(database: DatabaseSync, clock: () => number): Units
   const sql = prepareStatements(database);
   const prune = prepareUnitsPruning(database);
 
-  /** Takes a step with each of its counters, unless its id is known, and remembers it. */
-  function takeStep(order: UnitsOrder, move: (counter: Counter) => void): void {
-    transact(database, () => {
-      if (sql.findStep.get(order.id, order.keyId) !== undefined) return;
-      const now = clock();
-      for (const counter of order.counters) move(counter);
-      remember(order, now, noAnswer);
-      for (const counter of order.counters) tellLease(sql, order, counter, { units: order.held, now });
-    });
+  /** Reads what it needs before it knows whether its id is new: nearly all are, and need not be looked up. */
+  function draw(order: DrawOrder): DrawAnswer {
+    const kept = order.counters.map((counter) => findCounter(sql, order, counter));
+    const answer = judgeDraw(order, kept, clock());
+    const isNew = answer.kind === 'drawn' && remember(sql, order, answer.now, JSON.stringify(answer));
+    const earlier = isNew ? undefined : sql.findStep.get(order.id, order.keyId);
+    if (earlier !== undefined) return answerAgain(earlier['answer']);
+    if (answer.kind === 'drawn') count(order, kept, answer);
+    else if (answer.kind === 'exhausted') keepCounters(sql, order);
+    return answer;
   }
 
-  function remember(order: StepOrder, now: number, answer: string | null): void {
-    sql.addStep.run(order.id, order.keyId, now, answer);
+  function count(order: DrawOrder, kept: readonly Kept[], { units, now }: Drawn): void {
+    const held = order.held + units;
+    for (const [index, counter] of order.counters.entries()) {
+      addUnits(sql, order.keyId, counter, units);
+      if (held > 0 || kept[index]?.isHeld === true) tellLease(sql, order, counter, { units: held, now });
+    }
     prune(order, now);
   }
 
+  /** Takes a step with each of its counters, unless its id is known. */
+  function takeStep(order: UnitsOrder, move: (counter: Counter) => void): void {
+    const now = clock();
+    if (!remember(sql, order, now, noAnswer)) return;
+    for (const counter of order.counters) {
+      move(counter);
+      tellLease(sql, order, counter, { units: order.held, now });
+    }
+    prune(order, now);
+  }
+
+  function cancelDraw(order: StepOrder): void {
+    const now = clock();
+    if (remember(sql, order, now, null)) return prune(order, now);
+    undoDraw(sql, order, sql.findStep.get(order.id, order.keyId)?.['answer']);
+    sql.burnStep.run(order.id, order.keyId);
+  }
+
+  function giveBack(order: UnitsOrder): void {
+    takeStep(order, (counter) => sql.takeUnits.run(...counterKey(order.keyId, counter), order.units));
+  }
+
+  function charge(order: UnitsOrder): void {
+    takeStep(order, (counter) => addUnits(sql, order.keyId, counter, order.units));
+  }
+
   return {
-    draw: (order) =>
-      transact(database, () => {
-        const earlier = sql.findStep.get(order.id, order.keyId);
-        if (earlier !== undefined) return answerAgain(earlier['answer']);
-        const answer = judgeDraw(sql, order, clock());
-        if (answer.kind === 'drawn') remember(order, answer.now, JSON.stringify(answer));
-        return answer;
-      }),
-    giveBack: (order) =>
-      takeStep(order, (counter) => sql.takeUnits.run(order.units, ...counterKey(order.keyId, counter))),
-    charge: (order) => takeStep(order, (counter) => addUnits(sql, order.keyId, counter, order.units)),
-    cancelDraw: (order) =>
-      transact(database, () => {
-        const earlier = sql.findStep.get(order.id, order.keyId);
-        if (earlier === undefined) {
-          remember(order, clock(), null);
-          return;
-        }
-        undoDraw(sql, order, earlier['answer']);
-        sql.burnStep.run(order.id, order.keyId);
-      }),
+    draw: (order) => transact(database, () => draw(order)),
+    giveBack: (order) => transact(database, () => giveBack(order)),
+    charge: (order) => transact(database, () => charge(order)),
+    cancelDraw: (order) => transact(database, () => cancelDraw(order)),
     readUsage: (keyId, counters) => counters.map((counter) => readUsage(sql, keyId, counter, clock())),
     resetUsage: (keyId, counters) =>
       transact(database, () => {
@@ -74,21 +88,21 @@ export function prepareUnits(database: DatabaseSync, clock: () => number): Units
   };
 }
 
-function judgeDraw(sql: Statements, order: DrawOrder, now: number): DrawAnswer {
-  const { keyId, counters, need, want } = order;
+/** `kept` is what is kept of the counters, in their order. */
+function judgeDraw({ counters, need, want }: DrawOrder, kept: readonly Kept[], now: number): DrawAnswer {
   if (counters.some(({ periodStart, periodEnd }) => now < periodStart || now >= periodEnd)) {
     return { kind: 'not_current', now };
   }
-  const used = counters.map((counter) => usedOf(sql, keyId, counter));
+  const used = kept.map((counter) => counter.used);
   const left = counters.map((counter, index) => Math.max(counter.limit - (used[index] ?? 0), 0));
-  if (left.some((units) => units < need)) {
-    for (const counter of counters) keepCounter(sql, keyId, counter);
-    return { kind: 'exhausted', used, now };
-  }
+  if (left.some((units) => units < need)) return { kind: 'exhausted', used, now };
   const units = Math.min(want, ...left);
-  const held = Math.max(order.held + units, 0);
-  for (const counter of counters) tellLease(sql, order, counter, { units: held, now });
-  return { kind: 'drawn', units, used: counters.map((counter) => addUnits(sql, keyId, counter, units)), now };
+  return { kind: 'drawn', units, used: used.map((one) => one + units), now };
+}
+
+/** False when the id is known: then nothing must be done again. */
+function remember(sql: Statements, { id, keyId }: StepOrder, now: number, answer: string | null): boolean {
+  return sql.addStep.run(id, keyId, now, answer).changes === 1;
 }
 
 /** What was remembered of a draw; undefined for a burnt id, and for a step that is no draw. */
@@ -106,19 +120,19 @@ function undoDraw(sql: Statements, order: StepOrder, answer: unknown): void {
   const drawn = drawnBy(answer);
   if (drawn === undefined) return;
   for (const counter of order.counters) {
-    sql.takeUnits.run(drawn.units, ...counterKey(order.keyId, counter));
-    sql.lowerLease.run(drawn.units, ...counterKey(order.keyId, counter), order.holder);
+    const key = counterKey(order.keyId, counter);
+    sql.takeUnits.run(...key, drawn.units);
+    sql.lowerLease.run(...key, order.holder, drawn.units);
   }
 }
 
-function addUnits(sql: Statements, keyId: string, counter: Counter, units: number): number {
-  return Number(sql.addUnits.get(...counterKey(keyId, counter), keptUntil(counter), units)?.['used']);
+function addUnits(sql: Statements, keyId: string, counter: Counter, units: number): void {
+  sql.addUnits.run(...counterKey(keyId, counter), keptUntil(counter), units);
 }
 
-/** The period may have been made longer since units were last taken, and they count in all of it. */
-function keepCounter(sql: Statements, keyId: string, counter: Counter): void {
-  const until = keptUntil(counter);
-  sql.keepCounter.run(until, ...counterKey(keyId, counter), until);
+/** The periods may have been made longer since units were last taken, and they count in all of them. */
+function keepCounters(sql: Statements, { keyId, counters }: DrawOrder): void {
+  for (const counter of counters) sql.keepCounter.run(...counterKey(keyId, counter), keptUntil(counter));
 }
 
 function tellLease(
@@ -132,13 +146,22 @@ function tellLease(
   else sql.endLease.run(...key);
 }
 
-function usedOf(sql: Statements, keyId: string, counter: Counter): number {
-  return Number(sql.readCounter.get(...counterKey(keyId, counter))?.['used'] ?? 0);
+interface Kept {
+  readonly used: number;
+  /** Whether the process has told that it holds some of that. */
+  readonly isHeld: boolean;
+}
+
+/** In one statement, as each costs some two microseconds. */
+function findCounter(sql: Statements, { keyId, holder }: StepOrder, counter: Counter): Kept {
+  const row = sql.findCounter.get(...counterKey(keyId, counter), holder);
+  return { used: Number(row?.['used'] ?? 0), isHeld: row?.['held'] === 1 };
 }
 
 function readUsage(sql: Statements, keyId: string, counter: Counter, now: number): Usage {
-  const used = usedOf(sql, keyId, counter);
-  const leased = Number(sql.readLeases.get(...counterKey(keyId, counter), now - leaseToldMs)?.['units'] ?? 0);
+  const key = counterKey(keyId, counter);
+  const used = Number(sql.readCounter.get(...key)?.['used'] ?? 0);
+  const leased = Number(sql.readLeases.get(...key, now - leaseToldMs)?.['units'] ?? 0);
   return { used, leased: Math.min(leased, used) };
 }
 
@@ -149,30 +172,35 @@ function counterKey(keyId: string, counter: Counter): [string, string, number] {
 type Statements = ReturnType<typeof prepareStatements>;
 
 function prepareStatements(database: DatabaseSync) {
-  const counter = 'key = ? AND name = ? AND period_start = ?';
+  const counter = 'key = ?1 AND name = ?2 AND period_start = ?3';
   return {
     findStep: database.prepare('SELECT answer FROM steps WHERE id = ? AND key = ?'),
-    addStep: database.prepare('INSERT INTO steps (id, key, taken, answer) VALUES (?, ?, ?, ?)'),
+    addStep: database.prepare(
+      'INSERT INTO steps (id, key, taken, answer) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+    ),
     burnStep: database.prepare('UPDATE steps SET answer = NULL WHERE id = ? AND key = ?'),
     readCounter: database.prepare(`SELECT used FROM counters WHERE ${counter}`),
+    findCounter: database.prepare(`
+      SELECT
+        (SELECT used FROM counters WHERE ${counter}) AS used,
+        EXISTS (SELECT 1 FROM leases WHERE ${counter} AND holder = ?4) AS held`),
     // Usage saturates where a number stops being exact. `period_end` is until when the counter is kept, by the longest period
     // counted in it; under another name, older gateways could not use the file.
     addUnits: database.prepare(`
       INSERT INTO counters VALUES (?, ?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET
         used = min(used + excluded.used, ${Number.MAX_SAFE_INTEGER}),
-        period_end = max(period_end, excluded.period_end)
-      RETURNING used`),
-    takeUnits: database.prepare(`UPDATE counters SET used = max(used - ?, 0) WHERE ${counter}`),
-    keepCounter: database.prepare(`UPDATE counters SET period_end = ? WHERE ${counter} AND period_end < ?`),
+        period_end = max(period_end, excluded.period_end)`),
+    takeUnits: database.prepare(`UPDATE counters SET used = max(used - ?4, 0) WHERE ${counter}`),
+    keepCounter: database.prepare(`UPDATE counters SET period_end = ?4 WHERE ${counter} AND period_end < ?4`),
     resetCounter: database.prepare(`UPDATE counters SET used = 0 WHERE ${counter}`),
     tellLease: database.prepare(`
       INSERT INTO leases VALUES (?, ?, ?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET units = excluded.units, told = excluded.told`),
-    endLease: database.prepare(`DELETE FROM leases WHERE ${counter} AND holder = ?`),
+    endLease: database.prepare(`DELETE FROM leases WHERE ${counter} AND holder = ?4`),
     lowerLease: database.prepare(
-      `UPDATE leases SET units = max(units - ?, 0) WHERE ${counter} AND holder = ?`,
+      `UPDATE leases SET units = max(units - ?5, 0) WHERE ${counter} AND holder = ?4`,
     ),
-    readLeases: database.prepare(`SELECT sum(units) AS units FROM leases WHERE ${counter} AND told > ?`),
+    readLeases: database.prepare(`SELECT sum(units) AS units FROM leases WHERE ${counter} AND told > ?4`),
   };
 }
