@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { existing } from './database.ts';
 import { SQLITE_BUSY } from './failures.ts';
 
-/** A call by itself writes four or five pages; in a busy moment calls share pages. The log grows by 5 to 24 MB in between. */
+/** A call by itself writes about three pages; in a busy moment calls share pages. The log grows by 2 to 13 MB in between. */
 export const callsPerCheckpoint = 1024;
 /** Each process counts only its own calls, so a log that has grown beyond this is copied as well, whoever writes. */
 export const logBytesUncopied = 16_777_216;
