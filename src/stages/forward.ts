@@ -8,6 +8,7 @@ import type { OpenSockets } from '../upstream/open-sockets.ts';
 import type { Switching } from '../upstream/streamed/streamed-exchange.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { Origin, Visit } from '../visit.ts';
+import { unknownPeer } from '../wire/client-address.ts';
 import { addHeaders, copyHeaders, type Passes } from '../wire/headers.ts';
 import { versionHeaders } from '../wire/version-headers.ts';
 import type { Caller } from './authenticate.ts';
@@ -103,6 +104,8 @@ function addOrigin(
   { parcel, forwarded }: { parcel: Parcel; forwarded: boolean },
 ): void {
   const { origin } = parcel.visit;
+  // Nobody waits for the answer, and the upstream could not be told who asked.
+  if (origin.peer === unknownPeer) throw new Refusal('client_gone');
   const before = origin.trusted ? single(req.headers['x-forwarded-for']) : undefined;
   const host = told(origin, req.headers['x-forwarded-host'], hostForm) ?? parcel.head.host;
   const proto = told(origin, req.headers['x-forwarded-proto'], protoForm) ?? 'http';

@@ -49,9 +49,12 @@ function asSocketsWrite(hop: string): string {
   return new SocketAddress({ address: hop, family: 'ipv6' }).address;
 }
 
+/** In the place of the address of a client that had reset its connection before anybody asked for it. */
+export const unknownPeer = 'unknown';
+
 /** The address at the other end, as it is written everywhere. */
 export function peerOf({ remoteAddress }: Socket): string {
-  return plain(remoteAddress ?? 'unknown');
+  return plain(remoteAddress ?? unknownPeer);
 }
 
 /** An IPv4 address that arrived on an IPv6 socket is written as IPv4. */

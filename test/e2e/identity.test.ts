@@ -306,3 +306,30 @@ test('the client of a request that cannot be read is written as that of any othe
   const line = await until(() => open.logs().find(({ refusal }) => refusal === 'request_malformed'));
   assert.equal(line['client'], '127.0.0.1');
 });
+
+test('who resets its connection at once is known by its address, or nothing is done for it', async (t) => {
+  await until(async () => (await plain.metrics()).includes('gatehouse_connections 0\n'));
+  const taken = await openRaw(t, plain.port);
+  await until(async () => (await plain.metrics()).includes('gatehouse_connections 1\n'));
+  // On the connection that this leaves to the upstream the next request goes out as soon as it has been read.
+  await seen(t, plain, {});
+  plain.child.kill('SIGSTOP');
+  const untaken = await openRaw(t, plain.port);
+  for (const [raw, path] of [
+    [taken, '/v1/taken'],
+    [untaken, '/v1/untaken'],
+  ] as const) {
+    raw.write(requestBytes(`GET ${path}`, [['apiKey', demoKey]]));
+    await until(() => raw.socket.writableLength === 0);
+    raw.socket.resetAndDestroy();
+  }
+  plain.child.kill('SIGCONT');
+  const [known, unknown] = await Promise.all(
+    ['/v1/taken', '/v1/untaken'].map((asked) =>
+      until(() => plain.logs().find(({ path }) => path === asked), { what: asked }),
+    ),
+  );
+  assert.equal(known?.['client'], '127.0.0.1');
+  assert.deepEqual([unknown?.['client'], unknown?.['status']], ['unknown', 499]);
+  assert.ok(!upstream.requests.some(({ rawHeaders }) => rawHeaders.includes('unknown')));
+});
