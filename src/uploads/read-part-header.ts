@@ -94,8 +94,11 @@ const formInForm = /^(?:multipart\/|message\/|application\/x-www-form-urlencoded
 /** What a parser that looks for names with a pattern takes for one. */
 const nameParameter = /name\*?=/i;
 
-/** aiohttp 3 cuts the header at each semicolon and mends one such cut: with two it finds neither the name nor a file. */
-const twoSemicolons = /;.*;/;
+/**
+ * aiohttp 3 cuts the header at each semicolon and mends one such cut: with two it finds neither the name nor a file. Nor does it mend
+ * a cut at the beginning, where `filename="` is the empty name to it, which makes a file with a `=` behind that a text.
+ */
+const cutBySemicolons = /^;|;.*;/;
 
 /** Browsers write a quote as %22; some parsers undo percent escapes (RFC 7578 §4.2), some HTML entities. */
 const escape = /%[0-9a-f]{2}|&#|&[a-z][a-z0-9]*;/i;
@@ -113,8 +116,8 @@ function readDisposition(value: string | undefined): Pick<PartHeader, 'name' | '
   if (fileName !== undefined && (nameParameter.test(fileName) || escape.test(fileName))) {
     throw ambiguous('a file name holds name= or an escape such as %22, which parsers read differently');
   }
-  if (fileName !== undefined && twoSemicolons.test(fileName)) {
-    throw ambiguous('a file name holds two semicolons');
+  if (fileName !== undefined && cutBySemicolons.test(fileName)) {
+    throw ambiguous('a file name begins with a semicolon, or holds two');
   }
   return { name, fileName };
 }

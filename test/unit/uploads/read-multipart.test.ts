@@ -151,6 +151,7 @@ const ambiguous: Readonly<Record<string, string>> = {
   'a file name that looks like a parameter': withFileName("a; filename*=UTF-8''evil.exe"),
   'a file name that looks like a name': withFileName('a; name=evil'),
   'a file name with two semicolons': withFileName('a;b;c.wav'),
+  'a file name that begins with a semicolon': withFileName(';a.wav'),
   'a name that looks like a file name': withName('a; filename=evil.exe'),
   'a name with a slash before it': withName('/file'),
   'an empty name': withName(''),
