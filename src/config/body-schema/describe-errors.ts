@@ -137,10 +137,11 @@ const rules: Readonly<Record<string, (params: Params) => string>> = {
   maxItems: ({ limit }) => atMost(limit, 'item'),
   items: ({ limit }) => atMost(limit, 'item'),
   uniqueItems: () => 'must not hold the same item twice',
-  contains: ({ minContains, maxContains }) =>
-    maxContains === undefined
-      ? `must hold at least ${counted(minContains, 'matching item')}`
-      : `must hold ${String(minContains)} to ${counted(maxContains, 'matching item')}`,
+  contains: ({ minContains, maxContains }) => {
+    if (maxContains === undefined) return `must hold at least ${counted(minContains, 'matching item')}`;
+    const range = minContains === maxContains ? 'exactly' : `${String(minContains)} to`;
+    return `must hold ${range} ${counted(maxContains, 'matching item')}`;
+  },
   minProperties: ({ limit }) => atLeast(limit, 'field'),
   maxProperties: ({ limit }) => atMost(limit, 'field'),
   enum: () => 'must be one of the allowed values',

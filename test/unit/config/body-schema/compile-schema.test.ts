@@ -90,6 +90,7 @@ const refused: [schema: unknown, body: unknown, sentence: string][] = [
   [of({ prefixItems: [{}], unevaluatedItems: false }), { a: [1, 2] }, 'a[1] is not allowed'],
   [of({ contains: { const: 1 } }), { a: [2] }, 'a must hold at least 1 matching item'],
   [of({ contains: { const: 1 }, maxContains: 2 }), { a: [1, 1, 1] }, 'a must hold 1 to 2 matching items'],
+  [of({ contains: { const: 1 }, maxContains: 1 }), { a: [1, 1] }, 'a must hold exactly 1 matching item'],
   [of({ minProperties: 2 }), { a: {} }, 'a must have at least 2 fields'],
   [of({ maxProperties: 2 }), { a: { x: 1, y: 2, z: 3 } }, 'a must not have more than 2 fields'],
   [{ additionalProperties: false }, { secret: 1 }, 'unknown field is not allowed'],
