@@ -185,7 +185,8 @@ function checkFraming(req: IncomingMessage, raw: RawHead): number | undefined {
     const exact = coding !== repeated && coding.toLowerCase() === 'chunked';
     if (!exact || req.httpVersion !== '1.1' || raw.contentLength !== undefined) {
       // Servers differ on where such a body ends (RFC 9112 §6.1).
-      const message = 'Transfer-Encoding must be exactly "chunked"';
+      const message =
+        'Transfer-Encoding must be exactly "chunked", over HTTP/1.1 and without a Content-Length';
       throw new Refusal('request_malformed', { message, isLast: true });
     }
     return undefined;

@@ -106,6 +106,13 @@ describe('checkRequest', () => {
     it(`reads ${name}`, () => assert.partialDeepStrictEqual(check(parts), expected));
   }
 
+  it('tells who sends chunks over HTTP/1.0 that they need another version', () => {
+    const refusal = refusalOf(() =>
+      check({ ...withHost('Transfer-Encoding', 'chunked'), httpVersion: '1.0' }),
+    );
+    assert.match(String(refusal?.message), /HTTP\/1\.1/);
+  });
+
   it('takes time with the length of the path only', () => {
     const started = performance.now();
     codeOf({ target: '/a'.repeat(50_000) + '%' });
