@@ -82,6 +82,7 @@ const refusals: readonly {
       'does not know a command that is needed (it is older than 6.2, or a sentinel: that is written redis+sentinel://)',
   },
   { code: 'ASK', means: 'is moving the slot', general: false, isTemporary: true },
+  { code: 'MISCONF Errors writing to the AOF file', means: 'cannot write its append-only file to disk' },
   { code: 'MISCONF', means: 'cannot write its snapshots to disk' },
   { code: 'NOREPLICAS', means: 'has too few replicas to accept writes' },
   { code: 'NOAUTH', means: 'wants a password' },

@@ -55,6 +55,10 @@ const refusals: readonly (readonly [answer: string, told: string])[] = [
     'Redis serves this slot elsewhere (a cluster is written redis+cluster://), general, answered',
   ],
   ['MISCONF Redis is configured', 'Redis cannot write its snapshots to disk, general, answered'],
+  [
+    'MISCONF Errors writing to the AOF file: No space left on device',
+    'Redis cannot write its append-only file to disk, general, answered',
+  ],
   ['NOREPLICAS Not enough', 'Redis has too few replicas to accept writes, general, answered'],
   ['NOAUTH Authentication required.', 'Redis wants a password, general, answered'],
   ['WRONGPASS invalid', 'Redis does not accept the user or password, general, answered'],
