@@ -86,6 +86,7 @@ const refusals: readonly {
   { code: 'MISCONF', means: 'cannot write its snapshots to disk' },
   { code: 'NOREPLICAS', means: 'has too few replicas to accept writes' },
   { code: 'NOAUTH', means: 'wants a password' },
+  { code: 'DENIED', means: 'is in protected mode, in which it serves no other machine' },
   { code: 'WRONGPASS', means: 'does not accept the user or password' },
   { code: 'NOPERM', means: 'does not permit our user what it needs' },
   { code: 'max number of clients', means: 'has as many clients as it takes (maxclients)', isTemporary: true },

@@ -61,6 +61,10 @@ const refusals: readonly (readonly [answer: string, told: string])[] = [
   ],
   ['NOREPLICAS Not enough', 'Redis has too few replicas to accept writes, general, answered'],
   ['NOAUTH Authentication required.', 'Redis wants a password, general, answered'],
+  [
+    'DENIED Redis is running in protected mode because protected mode is enabled and no password is set for the default user.',
+    'Redis is in protected mode, in which it serves no other machine, general, answered',
+  ],
   ['WRONGPASS invalid', 'Redis does not accept the user or password, general, answered'],
   [
     'ERR max number of clients reached',
