@@ -73,6 +73,10 @@ const refusals: readonly {
   { code: 'CLUSTERDOWN', means: 'says that the cluster is down', isTemporary: true },
   { code: 'TRYAGAIN', means: 'is moving the slot', general: false, isTemporary: true },
   { code: 'MOVED', means: 'serves this slot elsewhere (a cluster is written redis+cluster://)' },
+  {
+    code: 'SELECT is not allowed in cluster mode',
+    means: 'is a cluster and has no database but 0 (a cluster is written redis+cluster://)',
+  },
   { code: 'cluster support disabled', means: 'is no cluster (a single Redis is written redis://)' },
   // Redis 6.2 puts the name in other quotes than 7.
   { code: 'unknown command .sentinel', means: 'is no sentinel (a single Redis is written redis://)' },

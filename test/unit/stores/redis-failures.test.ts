@@ -54,6 +54,10 @@ const refusals: readonly (readonly [answer: string, told: string])[] = [
     'MOVED 7 10.0.0.1:1',
     'Redis serves this slot elsewhere (a cluster is written redis+cluster://), general, answered',
   ],
+  [
+    'ERR SELECT is not allowed in cluster mode',
+    'Redis is a cluster and has no database but 0 (a cluster is written redis+cluster://), general, answered',
+  ],
   ['MISCONF Redis is configured', 'Redis cannot write its snapshots to disk, general, answered'],
   [
     'MISCONF Errors writing to the AOF file: No space left on device',
