@@ -354,6 +354,14 @@ describe('side by side', { concurrency: 8 }, () => {
     });
   }
 
+  test('of a program that is no Redis it is told that it speaks another protocol', async (t) => {
+    const port = await startFake(t, (_command, socket) => {
+      socket.write('HTTP/1.1 400 Bad Request\r\n\r\n');
+    });
+    const store = await openAt(t, `redis://127.0.0.1:${port}`);
+    await until(async () => (await reasonOf(store.probe())).endsWith('answers in another protocol'));
+  });
+
   for (const answer of ['$-1', '>2\r\n+subscribe\r\n$-1']) {
     test(`an answer that nobody asked for (${JSON.stringify(answer)}) ends its connection, and no process`, async (t) => {
       const connections = new Set<Socket>();

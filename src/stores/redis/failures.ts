@@ -103,6 +103,9 @@ const sentOnTooOften = /^Too many Cluster redirections\. Last error: ReplyError:
 /** Of a sentinel that is not there, says nothing or has a certificate that is not trusted ioredis does not tell which. */
 const silentSentinel = { means: 'cannot be reached', isTemporary: true };
 
+/** What ioredis says of bytes that no Redis sends. */
+const otherProtocol = /^Unknown RESP type\b/;
+
 /** What ioredis says of a server that is not there, without a code of its own. */
 export const connectionClosed = 'Connection is closed.';
 
@@ -129,6 +132,7 @@ export function describeFailure(thrown: unknown, { message: whyAway, isTemporary
   if (sentOnTooOften.test(message)) {
     return fail('is moving the slot', { general: false, answered: true, isTemporary: true });
   }
+  if (otherProtocol.test(message)) return fail('answers in another protocol', { mayHaveHappened: true });
   if (message.includes('No such master with that name')) {
     return fail('has no master of this name, say its sentinels', {});
   }

@@ -169,6 +169,10 @@ const losses: readonly (readonly [thrown: unknown, told: string])[] = [
     'Redis has no master of this name, say its sentinels, general',
   ],
   [new Error('Connection is closed.'), closed('', 'may have happened, general, may pass')],
+  [
+    new Error('Unknown RESP type 72 "H". Please report this.'),
+    'Redis answers in another protocol, may have happened, general',
+  ],
   [new Error('Protocol error'), closed('', 'may have happened, general')],
   ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'].map(
     (code) => [socketError(code), closed(` (${code})`, 'general, may pass')] as const,
