@@ -198,6 +198,14 @@ for (const end of ['-wal', '-shm']) {
   });
 }
 
+test('whoever opens a file whose log was removed while others have it open is told so, and not of a disk that fails', async (t) => {
+  const { path, draw } = openScene(t);
+  await draw();
+  rmSync(`${path}-wal`);
+  const message = `cannot open ${path}: its -wal was removed or cut while others had it open`;
+  assert.throws(() => openSqlite(path), { message });
+});
+
 test('while the log of a file in use is removed none at its path is copied, and what is beside a file that is away is not missed', (t) => {
   let told = 0;
   const { path, connection } = connect(t, { onLogRemoved: () => (told += 1) });

@@ -5,6 +5,8 @@ export const SQLITE_BUSY = 5;
 const SQLITE_FULL = 13;
 const SQLITE_IOERR_WRITE = 778;
 const SQLITE_NOTADB = 26;
+/** The log ends before the index of it does. SQLite takes a file that is too short for one that is damaged. */
+const SQLITE_IOERR_SHORT_READ = 522;
 
 /** True when another connection holds the lock that the call needed; nothing was changed then. */
 export function isBusy(error: unknown): boolean {
@@ -35,6 +37,9 @@ export function describeFailure(error: unknown, what: string): StoreUnavailable 
   if (isOutOfRange(error)) return new Unreadable(`${what}: it holds a number that cannot be counted exactly`);
   if (isSqliteError(error) && error.errcode === SQLITE_NOTADB) {
     return unavailable(`${what}: it is not a SQLite database`);
+  }
+  if (isSqliteError(error) && error.errcode === SQLITE_IOERR_SHORT_READ) {
+    return unavailable(`${what}: its -wal was removed or cut while others had it open`);
   }
   const reason = isSqliteError(error) ? error.errstr : error instanceof Error ? error.message : 'unknown';
   return unavailable(`${what}: ${reason}`);
