@@ -491,8 +491,12 @@ describe('a gateway as its users start it', { concurrency: 3 }, () => {
 
   test('what npm ci keeps compiled is what the commands take, and serve with its own flags', async (t) => {
     const kept = tempFolder(t);
-    const { prepare } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts;
+    const { prepare, gatehouse, start } = JSON.parse(
+      readFileSync(join(root, 'package.json'), 'utf8'),
+    ).scripts;
     const script = /node (\S+)/.exec(prepare)?.[1] ?? '';
+    const folders = [prepare, gatehouse, start].map((words) => /NODE_COMPILE_CACHE=(\S+)/.exec(words)?.[1]);
+    assert.deepEqual(new Set(folders), new Set(['node_modules/.cache/gatehouse']));
     const env = { ...process.env, NODE_COMPILE_CACHE: kept };
     await ending(spawn(process.execPath, [join(root, script)], { env }));
     const [only = '', ...others] = readdirSync(kept);
