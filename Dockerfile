@@ -15,15 +15,25 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts --omit=dev --omit=optional
 
+# What V8 compiles of it is kept, so that no start and no command has to do that again. The folder is that of the user, who may read
+# it and cannot change it in the image.
+FROM ${NODE_IMAGE} AS compiled
+WORKDIR /app
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY package.json ./
+RUN mkdir node_modules/.cache && chown node:node node_modules/.cache
+USER node
+RUN NODE_COMPILE_CACHE=node_modules/.cache/gatehouse node dist/commands/keep-compiled.js && \
+  chmod -R a+rX node_modules/.cache
+
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production
 # Where the commands look, too: `gatehouse keys list` in the running container.
 ENV GATEHOUSE_CONFIG=/etc/gatehouse/gateway.yaml
 WORKDIR /app
 RUN mkdir data && chown node:node data && ln -s /app/dist/main.js /usr/local/bin/gatehouse
-COPY --from=dependencies /app/node_modules ./node_modules
-COPY --from=build /app/dist ./dist
-COPY package.json ./
+COPY --from=compiled /app ./
 # The embedded store, and the only place that is written to: the root file system may be read-only.
 VOLUME /app/data
 USER node

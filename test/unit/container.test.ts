@@ -12,6 +12,8 @@ const read = (path: string): string => readFileSync(new URL(`../../${path}`, imp
 const dockerfile = read('Dockerfile').replaceAll('\\\n', '');
 const stages = dockerfile.split(/^(?=FROM )/m).slice(1);
 const final = stages.at(-1) ?? '';
+const stage = (name: string): string =>
+  stages.find((text) => new RegExp(` AS ${name}$`, 'm').test(text)) ?? '';
 
 test('the image runs the Node that the package pins', () => {
   const { optionalDependencies } = JSON.parse(read('package.json')) as {
@@ -21,19 +23,19 @@ test('the image runs the Node that the package pins', () => {
   assert.equal(pinned.size, 1);
   const [major, minor] = [...pinned][0]?.split('.') ?? [];
   assert.match(dockerfile, new RegExp(`^ARG NODE_IMAGE=node:${major}\\.${minor}-slim$`, 'm'));
-  for (const stage of stages) assert.match(stage, /^FROM \$\{NODE_IMAGE\}( AS \w+)?$/m);
+  for (const text of stages) assert.match(text, /^FROM \$\{NODE_IMAGE\}( AS \w+)?$/m);
 });
 
 test('the image holds production dependencies and the compiled gateway, and nothing else', () => {
   assert.doesNotMatch(final, /npm/);
-  const copied = [...final.matchAll(/^COPY (.*)$/gm)].map(([, what]) => what);
+  const copied = [...`${stage('compiled')}${final}`.matchAll(/^COPY (.*)$/gm)].map(([, what]) => what);
   assert.deepEqual(copied, [
     '--from=dependencies /app/node_modules ./node_modules',
     '--from=build /app/dist ./dist',
     'package.json ./',
+    '--from=compiled /app ./',
   ]);
-  const dependencies = stages.find((stage) => / AS dependencies$/m.test(stage)) ?? '';
-  const installs = [...dependencies.matchAll(/^RUN (.*)$/gm)].map(([, command]) => command);
+  const installs = [...stage('dependencies').matchAll(/^RUN (.*)$/gm)].map(([, command]) => command);
   assert.deepEqual(installs, ['npm ci --ignore-scripts --omit=dev --omit=optional']);
 });
 
@@ -51,9 +53,18 @@ test('the image runs as the user node, which owns the folder of the store', () =
 });
 
 test('gatehouse is a command in the image', () => {
-  const build = stages.find((stage) => / AS build$/m.test(stage)) ?? '';
-  assert.match(build, /^RUN npm run build && chmod \+x dist\/main\.js$/m);
+  assert.match(stage('build'), /^RUN npm run build && chmod \+x dist\/main\.js$/m);
   assert.match(final, /^RUN .* && ln -s \/app\/dist\/main\.js \/usr\/local\/bin\/gatehouse$/m);
+});
+
+test('what is compiled is kept in the image for the user that it runs as, who cannot change it', () => {
+  const { prepare } = (JSON.parse(read('package.json')) as { scripts: Record<string, string> }).scripts;
+  const [, folder, script] = /^(NODE_COMPILE_CACHE=\S+) node src\/(\S+)\.ts /.exec(prepare ?? '') ?? [];
+  const [asRoot, asUser = ''] = stage('compiled').split(/^USER node$/m);
+  assert.match(asRoot ?? '', /^RUN mkdir node_modules\/\.cache && chown node:node node_modules\/\.cache$/m);
+  assert.ok(asUser.includes(`RUN ${folder} node dist/${script}.js && `));
+  // Node lets only the owner read it, and what is copied into the image is root's.
+  assert.match(asUser, /&& +chmod -R a\+rX node_modules\/\.cache$/m);
 });
 
 test('SIGTERM reaches Node without a shell in between', () => {
