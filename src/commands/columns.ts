@@ -4,7 +4,7 @@ let segmenter: Intl.Segmenter | undefined;
 const wide =
   /[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}\p{Emoji_Presentation}\u{FE0F}\u{FF01}-\u{FF60}]/u;
 /** The characters of nearly all texts, one column each. */
-const plain = /^[\x20-\x7e]*$/;
+const plain = /^[\x20-\x7e→≤…]*$/;
 
 /** How many columns of a terminal a text takes: two for each CJK character or emoji. */
 function columnsOf(text: string): number {
