@@ -23,7 +23,7 @@ if (ordinal(process.versions.node) < ordinal(nodeVersionMin)) {
   // What is loaded from here on is compiled once and kept: later starts take half the time and 25 MB less. Where the folder
   // cannot be written, as in a read-only container, nothing is kept and nothing is lost.
   module.enableCompileCache(compileCache);
-  const { runCommand } = await import('./commands/program.ts');
+  const { runCommand } = await import('./commands/run-command.ts');
   await runCommand();
 }
 

@@ -8,6 +8,7 @@ const main = pathOf('../main');
 
 /** What is loaded only where it is needed. */
 const others = [
+  './program',
   './serve',
   './workers/start-workers',
   './check',

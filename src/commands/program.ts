@@ -4,7 +4,6 @@ import type { Shell } from './completion.ts';
 import type { CommandFlags } from './desk.ts';
 import { exitCodes } from './exit-codes.ts';
 import { addKeysCommands } from './keys/program.ts';
-import { watchOutput } from './output.ts';
 import { withPages } from './page-flags.ts';
 import { run } from './run.ts';
 import { hearSignals } from './signals.ts';
@@ -19,13 +18,8 @@ Examples:
   $ source <(gatehouse completion bash)
   $ gatehouse completion fish > ~/.config/fish/completions/gatehouse.fish`;
 
-/** Runs what the command line asks for. */
-export async function runCommand(): Promise<void> {
-  watchOutput(process);
-  if (!hasWorkingDirectory()) {
-    process.stderr.write('gatehouse: the working directory was removed, change to another and try again\n');
-    process.exit(exitCodes.unavailable); // a worker would go on listening to the process that leads it
-  }
+/** Runs the command that the words of the command line name. */
+export async function runProgram(): Promise<void> {
   const program = new Command('gatehouse')
     .description(
       'An authenticating gateway: API keys, quotas and checked bodies in front of an HTTP service.',
@@ -42,7 +36,6 @@ export async function runCommand(): Promise<void> {
   addUsage(program);
   addKeysCommands(program, configOption);
   addCompletion(program);
-  addWorker(program);
 
   // Set last, because commands take over what stands here when they are added.
   program.showHelpAfterError(`(options go after the command; ${help})`);
@@ -52,16 +45,6 @@ export async function runCommand(): Promise<void> {
     if (!(error instanceof CommanderError)) throw error;
     // Not an exit at once: whether the help could be written shows a moment later.
     process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
-  }
-}
-
-/** Without one no relative path means anything, and some of what is loaded later throws. */
-function hasWorkingDirectory(): boolean {
-  try {
-    process.cwd();
-    return true;
-  } catch {
-    return false;
   }
 }
 
@@ -167,14 +150,6 @@ Examples:
     .action((key: string, options: CommandFlags & { quota?: string; yes?: true }) =>
       run(import('./usage.ts'), ({ resetUsage }) => resetUsage(key, options)),
     );
-}
-
-/** What `serve` starts where `workers` asks for several. */
-function addWorker(program: Command): void {
-  program.command('worker', { hidden: true }).action(async () => {
-    const { work } = await import('./workers/work.ts');
-    process.exit(await work());
-  });
 }
 
 function configOption(): Option {

@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { runCommand } from '../../src/commands/program.ts';
+import { runCommand } from '../../src/commands/run-command.ts';
 import type { CliRun } from './run-cli.ts';
 
 /**
