@@ -3,12 +3,12 @@ import { createServer, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { formBody } from '../helpers/form-body.ts';
 import { listen } from '../helpers/listen.ts';
+import { unnamedFiles } from '../helpers/open-files.ts';
 import { until } from '../helpers/poll.ts';
 import { openRaw, type RawSocket } from '../helpers/raw-socket.ts';
 import { wav } from '../helpers/sample-files.ts';
 import { uploadBytes } from '../helpers/send-upload.ts';
 import { startGateway } from '../helpers/start-gateway.ts';
-import { unnamedFiles } from '../helpers/unnamed-files.ts';
 
 /** What one leaves shows as well as what three do. `npm run test:soak` asks for many more. */
 const turns = Number(process.env['SOAK'] ?? 1);

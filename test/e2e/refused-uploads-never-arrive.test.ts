@@ -3,6 +3,7 @@ import { after, describe, test } from 'node:test';
 import type { RefusalCode } from '../../src/refusals.ts';
 import { assertRefused } from '../helpers/assert-refused.ts';
 import { boundary, formBody, type Part } from '../helpers/form-body.ts';
+import { unnamedFiles } from '../helpers/open-files.ts';
 import type { RawResponse } from '../helpers/parse-responses.ts';
 import { until } from '../helpers/poll.ts';
 import { openRaw } from '../helpers/raw-socket.ts';
@@ -17,7 +18,6 @@ import {
   type Upload,
 } from '../helpers/send-upload.ts';
 import { startGateway } from '../helpers/start-gateway.ts';
-import { unnamedFiles } from '../helpers/unnamed-files.ts';
 
 const scene = { after };
 const files = { file: { types: ['audio/wav'], maxSize: '1MB', maxCount: 2, extensions: ['wav'] } };

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readdirSync, readlinkSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
@@ -8,6 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { describe, test, type TestContext } from 'node:test';
 import { formBody } from '../helpers/form-body.ts';
 import { listen } from '../helpers/listen.ts';
+import { openSockets, unnamedFiles } from '../helpers/open-files.ts';
 import { until } from '../helpers/poll.ts';
 import { peakMegabytes } from '../helpers/process-memory.ts';
 import { openRaw } from '../helpers/raw-socket.ts';
@@ -34,15 +34,15 @@ test(`${parallel} uploads of 10 MB at a time cost constant memory, and leave no 
   }));
   const gateway = await startGateway(t, { routes }, { upstream: await startDrain(t) });
   const body = formBody([{ name: 'file', fileName: 'a.wav', type: 'audio/wav', data: wav(fileBytes) }]);
-  const atStart = sockets(gateway);
+  const atStart = openSockets(gateway.pid);
   for (const way of ways) {
     const statuses = await sendAll(gateway, { path: `/v1/${way}`, body }, parallel);
     assert.deepEqual(new Set(statuses), new Set(['200']));
     assertSmall(t, gateway, way);
-    await until(() => openFiles(gateway).every((name) => !name.endsWith('(deleted)')));
+    await until(() => unnamedFiles(gateway.pid) === 0);
   }
   // Connections to the upstream are kept for four seconds.
-  await until(() => sockets(gateway) <= atStart, { what: 'no socket is left' });
+  await until(() => openSockets(gateway.pid) <= atStart, { what: 'no socket is left' });
 });
 
 /** Forms that could make the gateway remember far more than it may. */
@@ -120,19 +120,4 @@ async function startDrain(t: TestContext): Promise<string> {
     req.resume().on('end', () => res.end('{}'));
   });
   return `http://127.0.0.1:${await listen(t, server)}`;
-}
-
-function sockets(gateway: Gateway): number {
-  return openFiles(gateway).filter((name) => name.startsWith('socket:')).length;
-}
-
-function openFiles({ pid }: Gateway): string[] {
-  const folder = `/proc/${pid}/fd`;
-  return readdirSync(folder).flatMap((fd) => {
-    try {
-      return [readlinkSync(`${folder}/${fd}`)];
-    } catch {
-      return [];
-    }
-  });
 }
