@@ -83,7 +83,9 @@ interface OpenApiResponse {
 
 /** Reads the document of a gateway, and asks it with this token. */
 export async function createAdminClient(adminUrl: string, token: string): Promise<AdminClient> {
-  const written = await (await fetch(`${adminUrl}/openapi.json`)).text();
+  // The gateway ends a silent connection after some seconds, which may be when it is taken again.
+  const alone = { connection: 'close' };
+  const written = await (await fetch(`${adminUrl}/openapi.json`, { headers: alone })).text();
   const document = JSON.parse(written) as OpenApi;
   const holds = holders.getOrInsertComputed(written, () => createHolder(document));
   const ask = async (method: string, path: string, request: AdminRequest = {}): Promise<AdminAnswer> => {
@@ -91,8 +93,7 @@ export async function createAdminClient(adminUrl: string, token: string): Promis
     const response = await fetch(adminUrl + path, {
       method,
       headers: {
-        // The gateway ends a silent connection after some seconds, which may be when it is taken again.
-        connection: 'close',
+        ...alone,
         authorization: `Bearer ${request.token ?? token}`,
         ...(isJson ? { 'content-type': 'application/json' } : {}),
         ...request.headers,
