@@ -1,4 +1,4 @@
-import { globSync, mkdirSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
@@ -8,29 +8,38 @@ const written = join(import.meta.dirname, '../node_modules/.cache/gatehouse-test
 const alone = [join('unit', 'commands', 'heap'), join('unit', 'upstream', 'join-sockets')];
 
 /**
- * Every test file, or in the place of those that share a process one that imports them: half of what the small files of a folder
- * below `unit` cost was the start of their processes and the loading of what they test. A file or folder that is named has a
- * process for each file.
+ * For each process of the suite a file that imports its tests. They are called so that `node --test`, which goes by the alphabet,
+ * starts them in this order: those of `e2e` and `integration` wait for much, and what only computes comes when there are few of
+ * them left; the largest of a folder come first, so that none is at work alone in the end.
  */
 export function wholeSuite(): readonly string[] {
+  rmSync(written, { recursive: true, force: true });
+  mkdirSync(written, { recursive: true });
   const files = globSync('**/*.test.ts', { cwd: import.meta.dirname }).toSorted();
-  return [...Map.groupBy(files, processOf)].map(([name, its]) => {
+  const shares = [...Map.groupBy(files, processOf)].map(([name, its]) => {
     const paths = its.map((file) => join(import.meta.dirname, file));
-    return paths.length > 1 ? writeSharer(name, paths) : (paths[0] ?? '');
+    const [folder = ''] = name.split('-');
+    return { name, folder, paths, bytes: paths.reduce((sum, path) => sum + statSync(path).size, 0) };
   });
+  const inOrder = shares.toSorted((a, b) => a.folder.localeCompare(b.folder) || b.bytes - a.bytes);
+  return inOrder.map(({ name, paths }, at) => writeShare(`${String(at).padStart(3, '0')}-${name}`, paths));
 }
 
+/**
+ * The small files of a folder below `unit` share a process: half of what they cost was the start of their own and the loading of
+ * what they test. A file or folder that is named has a process for each file.
+ */
 function processOf(file: string): string {
-  if (!file.startsWith('unit') || alone.some((start) => file.startsWith(start))) return file;
-  return dirname(file).split(sep).slice(0, 2).join('-');
+  if (file.startsWith('unit') && !alone.some((start) => file.startsWith(start)))
+    return dirname(file).split(sep).slice(0, 2).join('-');
+  return file.replaceAll(sep, '-').replace('.test.ts', '');
 }
 
 /** All are loaded before the first test runs. */
-function writeSharer(name: string, paths: readonly string[]): string {
+function writeShare(name: string, paths: readonly string[]): string {
   const guard = join(import.meta.dirname, 'helpers/fail-unless-all-ran.ts');
   const imports = [guard, ...paths].map((path) => `import '${pathToFileURL(path).href}';\n`);
-  const sharer = join(written, `${name}.mjs`);
-  mkdirSync(written, { recursive: true });
-  writeFileSync(sharer, imports.join(''));
-  return sharer;
+  const share = join(written, `${name}.mjs`);
+  writeFileSync(share, imports.join(''));
+  return share;
 }
