@@ -144,7 +144,6 @@ function createWorld(seed: number, consistency: Consistency) {
     }
     now = end;
     await runReady();
-    check();
   };
 
   const noteLimits = (): void => {
@@ -287,6 +286,7 @@ function createWorld(seed: number, consistency: Consistency) {
     await pass(1000);
     settleAll();
     await pass(5000);
+    check();
     for (const { leases } of workers) {
       assert.equal(
         leases.counts.leases + leases.counts.waitingSteps + leases.counts.owingKeys,
@@ -318,6 +318,7 @@ function createWorld(seed: number, consistency: Consistency) {
         await pass(400);
       }
     }
+    check();
     const full = plan.quotas.some(
       (quota) =>
         quota.limit <=
