@@ -83,7 +83,7 @@ for (const [lane, bytes] of Object.entries({ buffered: 10, streamed: 100_000 }))
       gateway
         .logs()
         .slice(told)
-        .find(({ status }) => status === 503),
+        .find(({ status, path }) => status === 503 && path === '/v1/any'),
     );
     assert.equal(line['level'], 'error');
     assert.equal((line['cause'] as { code?: unknown }).code, 'EMFILE');
