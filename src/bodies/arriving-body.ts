@@ -120,7 +120,7 @@ class Arrival implements Chunks {
     this.#chunks.push(chunk);
     this.#windowBytes += chunk.length;
     this.#rule.arrivals.bytesIn += chunk.length;
-    // Nearly always its reader is waiting: to pause at each and go on cost a tenth of the CPU of an upload.
+    // Nearly always its reader waits already: to pause at each and go on again is a dozen calls and two ticks (record 27).
     if (this.#chunks.length > 1) this.#req.pause();
     this.#wake?.();
   };
