@@ -15,8 +15,8 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts --omit=dev --omit=optional
 
-# What V8 compiles of it is kept, so that no start and no command has to do that again. The folder is that of the user, who may read
-# it and cannot change it in the image.
+# What V8 compiles of it is kept, so that no start and no command has to do that again. Node looks in a folder for this user, who may
+# read it and cannot change it in the image.
 FROM ${NODE_IMAGE} AS compiled
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
@@ -33,7 +33,8 @@ ENV NODE_ENV=production
 ENV GATEHOUSE_CONFIG=/etc/gatehouse/gateway.yaml
 WORKDIR /app
 RUN mkdir data && chown node:node data && ln -s /app/dist/main.js /usr/local/bin/gatehouse
-COPY --from=compiled /app ./
+# From a stage files come with their owner, and what the gateway runs must not be its own to change.
+COPY --from=compiled --chown=root:root /app ./
 # The embedded store, and the only place that is written to: the root file system may be read-only.
 VOLUME /app/data
 USER node

@@ -33,7 +33,7 @@ test('the image holds production dependencies and the compiled gateway, and noth
     '--from=dependencies /app/node_modules ./node_modules',
     '--from=build /app/dist ./dist',
     'package.json ./',
-    '--from=compiled /app ./',
+    '--from=compiled --chown=root:root /app ./',
   ]);
   const installs = [...stage('dependencies').matchAll(/^RUN (.*)$/gm)].map(([, command]) => command);
   assert.deepEqual(installs, ['npm ci --ignore-scripts --omit=dev --omit=optional']);
@@ -63,7 +63,7 @@ test('what is compiled is kept in the image for the user that it runs as, who ca
   const [asRoot, asUser = ''] = stage('compiled').split(/^USER node$/m);
   assert.match(asRoot ?? '', /^RUN mkdir node_modules\/\.cache && chown node:node node_modules\/\.cache$/m);
   assert.ok(asUser.includes(`RUN ${folder} node dist/${script}.js && `));
-  // Node lets only the owner read it, and what is copied into the image is root's.
+  // Node lets only the owner read it, and what is copied into the image is given to root.
   assert.match(asUser, /&& +chmod -R a\+rX node_modules\/\.cache$/m);
 });
 
