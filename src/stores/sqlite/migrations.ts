@@ -104,5 +104,12 @@ export const migrations: readonly string[] = [
     answer TEXT,
     PRIMARY KEY (id, key)
   ) STRICT, WITHOUT ROWID;
+
+  -- How far a table has been gone through for what is old.
+  CREATE TABLE walks (
+    walked TEXT PRIMARY KEY,
+    up_to TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO walks VALUES ('steps', ''), ('counters', '');
   `,
 ];

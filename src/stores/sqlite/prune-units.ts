@@ -18,19 +18,38 @@ const afterAllTexts = Uint8Array.of(0);
  */
 export function prepareUnitsPruning(database: DatabaseSync) {
   const sql = prepareStatements(database);
-  const stepsWalk = new Walk(sql.findStepAfter);
-  const countersWalk = new Walk(sql.findCounterAfter);
   let steps = 0;
   let counters = 0;
+
+  /**
+   * Takes the next rows of a table in the order of a column: what comes after the first text, up to and with the second. After the
+   * last row comes the first. All processes go on from one place, which the file holds: each with its own would look at what another
+   * has just seen, and with eight that began together steps would pile up.
+   */
+  function walkOn(
+    table: 'steps' | 'counters',
+    findAfter: StatementSync,
+    rows: number,
+  ): [after: string, upTo: string | Uint8Array] {
+    const after = String(sql.readWalk.get(table)?.['up_to'] ?? '');
+    const last = findAfter.get(after, rows)?.['last'];
+    sql.noteWalk.run(String(last ?? ''), table);
+    return [after, last === undefined ? afterAllTexts : String(last)];
+  }
 
   return function noteStep(order: StepOrder, now: number): void {
     steps += 1;
     counters += order.counters.length;
     if (steps < stepsPerPruning) return;
     // Steps of the future are from a clock that was ahead.
-    sql.pruneSteps.run(...stepsWalk.next(looksPerRow * steps), now - stepKeptMs, now + stepKeptMs);
+    sql.pruneSteps.run(
+      ...walkOn('steps', sql.findStepAfter, looksPerRow * steps),
+      now - stepKeptMs,
+      now + stepKeptMs,
+    );
     sql.pruneLeases.run(order.keyId, now - leaseToldMs);
-    for (const row of sql.pruneCounters.all(...countersWalk.next(looksPerRow * counters), now)) {
+    const walked = walkOn('counters', sql.findCounterAfter, looksPerRow * counters);
+    for (const row of sql.pruneCounters.all(...walked, now)) {
       sql.dropLeases.run(String(row['key']), String(row['name']), Number(row['period_start']));
     }
     steps = 0;
@@ -38,26 +57,10 @@ export function prepareUnitsPruning(database: DatabaseSync) {
   };
 }
 
-/** Goes through a table in the order of a column, some rows at a time, and begins anew after the last. */
-class Walk {
-  readonly #findAfter: StatementSync;
-  #upTo = '';
-
-  constructor(findAfter: StatementSync) {
-    this.#findAfter = findAfter;
-  }
-
-  /** The next part of the table: it begins after the first and ends with the second. */
-  next(rows: number): [after: string, upTo: string | Uint8Array] {
-    const after = this.#upTo;
-    const last = this.#findAfter.get(after, rows)?.['last'];
-    this.#upTo = String(last ?? '');
-    return [after, last === undefined ? afterAllTexts : this.#upTo];
-  }
-}
-
 function prepareStatements(database: DatabaseSync) {
   return {
+    readWalk: database.prepare('SELECT up_to FROM walks WHERE walked = ?'),
+    noteWalk: database.prepare('UPDATE walks SET up_to = ? WHERE walked = ?'),
     findStepAfter: database.prepare('SELECT id AS last FROM steps WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?'),
     pruneSteps: database.prepare('DELETE FROM steps WHERE id > ? AND id <= ? AND taken NOT BETWEEN ? AND ?'),
     pruneLeases: database.prepare('DELETE FROM leases WHERE key = ? AND told < ?'),

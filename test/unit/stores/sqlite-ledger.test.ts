@@ -72,6 +72,20 @@ test('counters of keys that are never called again go too, and those that go on 
   assert.equal(rows('counters'), 501);
 });
 
+test('old steps go as fast where many processes that began together share the work', (t) => {
+  const { prepareProcess, clock, rows } = scene(t);
+  const processes = Array.from({ length: 16 }, prepareProcess);
+  const counters = [aCounter({ limit: 1_000_000, periodStart: 0, periodEnd: endOfTime })];
+  let most = 0;
+  for (let draw = 0; draw < 4_000; draw += 1) {
+    clock.now += 1_000;
+    processes[draw % 16]?.draw(aDraw({ counters }));
+    if (draw % 100 === 0) most = Math.max(most, rows('steps'));
+  }
+  // Those of ten minutes, a third more, and 16 of each process that wait for its turn.
+  assert.ok(most <= 600 + 200 + 16 * 16, `${most} steps`);
+});
+
 test('what processes that are gone held of a quota without end goes, and what one has just told stays', (t) => {
   const { units, clock, rows } = scene(t);
   const counters = [aCounter({ limit: 1_000_000, periodStart: 0, periodEnd: endOfTime })];
@@ -191,6 +205,7 @@ function scene(t: TestContext) {
   return {
     clock,
     units: prepareUnits(database, now),
+    prepareProcess: () => prepareUnits(database, now),
     rates: prepareRates(database, now),
     places: preparePlaces(database, now),
     rows: (table: string) => Number(database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n']),
