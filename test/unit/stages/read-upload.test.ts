@@ -12,7 +12,8 @@ for (const forward of ['whole', 'stream'] as const) {
   test(`what is held of an upload, forwarded as ${forward}, is given back once, however often it is released`, async () => {
     const rule: BareFileRule = { kind: 'file', sizeMax: 10_000, sizeMin: 1, types: ['audio/wav'], forward };
     const head = { contentType: 'audio/wav', contentLength: samples.wav.length } as Head;
-    const room = { pieceMax: 10_000, wholeMax: 0, memoryMax: 10_000, diskMax: 0, directory: '' };
+    // One that waits is held only for the length that it declares.
+    const room = { pieceMax: 0, wholeMax: 10_000, memoryMax: 10_000, diskMax: 0, directory: '' };
     const spools = createSpoolRoom(room);
     let stops = 0;
     let releases = 0;

@@ -48,6 +48,18 @@ describe('the second reading', () => {
     });
   }
 
+  it('waits for a chunk that the parser still holds, and in the midst of a file for no other', async () => {
+    const second = await createSecondReading(boundary);
+    const part = { name: 'file', fileName: 'a.wav', type: 'audio/wav', data: 'RIFF' };
+    const start = formBody([part]).subarray(0, -`\r\n--${boundary}--\r\n`.length);
+    const begun = second.write(start);
+    const held = second.write(Buffer.alloc(65_536));
+    assert.notEqual(held, undefined);
+    await Promise.all([begun, held]);
+    assert.equal(second.write(Buffer.alloc(65_536)), undefined);
+    second.close();
+  });
+
   it('can be closed anywhere', async () => {
     for (let end = 0; end < 600; end += 7) {
       const second = await createSecondReading(boundary);
