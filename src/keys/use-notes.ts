@@ -55,15 +55,12 @@ export class UseNotes {
     return within(closingMs, this.flush());
   }
 
-  /** In the order of their keys: those of neighbours are in one page of an SQLite file, which is written once for all of them. */
   async #write(uses: ReadonlyMap<string, number>): Promise<void> {
-    const names = [...uses.keys()].toSorted();
-    for (const some of slicesOf(names, usesPerWrite))
-      await this.#store.noteUses(some.map((name) => useOf(name, uses.get(name) ?? 0)));
+    for (const some of slicesOf(uses, usesPerWrite)) await this.#store.noteUses(some.map(useOf));
   }
 }
 
-function useOf(name: string, at: number): KeyUse {
+function useOf([name, at]: readonly [name: string, at: number]): KeyUse {
   const end = name.indexOf(':');
   return { keyId: name.slice(end + 1), secretNumber: Number(name.slice(0, end)), at };
 }

@@ -28,19 +28,6 @@ test('uses are written in batches, the last of each secret, and those of the fil
   assert.equal(written.length, 2);
 });
 
-test('uses are written in the order of their keys, so that a file is written a page at a time', async (t) => {
-  const written: string[] = [];
-  const notes = new UseNotes({
-    noteUses: async (uses) => void written.push(...uses.map(({ keyId }) => keyId)),
-  });
-  t.after(() => notes.close());
-  const key = found(aKey());
-  for (let at = 0; at < 1009; at += 1) notes.note({ ...key, id: `k${(at * 500) % 1009}` }, at);
-  await notes.flush();
-  assert.equal(written.length, 1009);
-  assert.deepEqual(written, written.toSorted());
-});
-
 test('a store that fails costs the note and nothing else', async (t) => {
   let tries = 0;
   const notes = new UseNotes({
