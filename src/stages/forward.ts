@@ -44,6 +44,8 @@ interface Parcel {
 export function forward(res: ServerResponse, parcel: Parcel, by: Forwarding): Promise<void> {
   const { head, route, body } = parcel;
   const { length } = body;
+  // It has reset its connection: nobody waits for the answer, and the upstream could not be told who asked.
+  if (parcel.visit.origin.peer === unknownPeer) throw new Refusal('client_gone');
   const upstream = by.upstreams.get(route.upstream);
   if (upstream === undefined) throw new Error(`route ${route.name} names no upstream`);
   const headers: string[] = [];
@@ -104,8 +106,6 @@ function addOrigin(
   { parcel, forwarded }: { parcel: Parcel; forwarded: boolean },
 ): void {
   const { origin } = parcel.visit;
-  // Nobody waits for the answer, and the upstream could not be told who asked.
-  if (origin.peer === unknownPeer) throw new Refusal('client_gone');
   const before = origin.trusted ? single(req.headers['x-forwarded-for']) : undefined;
   const host = told(origin, req.headers['x-forwarded-host'], hostForm) ?? parcel.head.host;
   const proto = told(origin, req.headers['x-forwarded-proto'], protoForm) ?? 'http';
