@@ -1,7 +1,5 @@
 /** The same chunks. Each is the reader's until it asks for the next. */
-export async function* lettingGo(
-  chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
-): AsyncGenerator<Buffer, void> {
+export async function* lettingGo(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   for await (const chunk of chunks) {
     yield chunk;
     letGo(chunk);

@@ -185,7 +185,7 @@ function prepareStatements(database: DatabaseSync) {
         (SELECT used FROM counters WHERE ${counter}) AS used,
         EXISTS (SELECT 1 FROM leases WHERE ${counter} AND holder = ?4) AS held`),
     // Usage saturates where a number stops being exact. `period_end` is until when the counter is kept, by the longest period
-    // counted in it; under another name, older gateways could not use the file.
+    // counted in it.
     addUnits: database.prepare(`
       INSERT INTO counters VALUES (?, ?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET
