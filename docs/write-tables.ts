@@ -36,22 +36,28 @@ function optionsTable(): string {
 
 /** One row per metric of our own; those that every Node process has are left out. */
 function metricsTable(): string {
-  const registry = new Registry();
+  const rows = metricsIn(new Registry()).map(({ name, type, labels, help }) => [
+    code(name),
+    type,
+    labels.map(code).join(', '),
+    help,
+  ]);
+  return table([['metric', 'type', 'labels', 'what it counts'], ...rows]);
+}
+
+/** Every metric that `/metrics` has, beside those that the registry begins with. */
+export function metricsIn(registry: Registry) {
   const metrics = createGatewayMetrics(undefined, registry);
   metrics.showReadiness(async () => true);
   metrics.showLostLines(() => 0);
   metrics.showSpool({ memoryBytes: () => 0, diskBytes: () => 0 });
   metrics.showLeases(() => ({ leases: 0, owingKeys: 0, waitingSteps: 0, droppedSteps: 0 }));
-  const rows = registry.getMetricsAsArray().map((metric) => {
-    const labels = 'labelNames' in metric && Array.isArray(metric.labelNames) ? metric.labelNames : [];
-    return [
-      code(metric.name),
-      String(metric.type),
-      labels.map((label) => code(String(label))).join(', '),
-      metric.help,
-    ];
-  });
-  return table([['metric', 'type', 'labels', 'what it counts'], ...rows]);
+  return registry.getMetricsAsArray().map((metric) => ({
+    name: metric.name,
+    type: String(metric.type),
+    labels: 'labelNames' in metric && Array.isArray(metric.labelNames) ? metric.labelNames.map(String) : [],
+    help: metric.help,
+  }));
 }
 
 /** One row per operation of the admin API. */

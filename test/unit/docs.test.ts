@@ -143,31 +143,6 @@ test('the documents name only metrics that exist', () => {
   );
 });
 
-test('the alert rules in operations.md ask for labels and metrics that exist', () => {
-  const [shown] = shownParts('groups', read('docs/operations.md'));
-  const { groups } = parse(shown) as { groups: { rules: { alert: string; expr: string }[] }[] };
-  const rules = groups.flatMap((group) => group.rules);
-  assert.ok(rules.length > 5);
-  // Those that Prometheus gives, and that of a histogram.
-  const given = ['job', 'instance', 'le'];
-  const labelsOf = new Map(
-    rowsOf('metric', read('docs/metrics.md')).map(([name, , labels]) => [bare(name), codesIn(labels)]),
-  );
-  for (const { alert, expr } of rules) {
-    const metrics = [...expr.matchAll(/gatehouse_[a-z_]+?(?=(?:_bucket)?\W)/g)].map(([name]) => name);
-    assert.ok(metrics.length > 0 || /^(?:up|process_open_fds)\{/.test(expr), alert);
-    const known = new Set([...given, ...metrics.flatMap((name) => labelsOf.get(name) ?? assert.fail(name))]);
-    const asked = [...expr.matchAll(/by \(([^)]*)\)|(\w+)(?:[!=]~|!?=)"/g)].flatMap(
-      ([, by, equal]) => by?.split(', ') ?? [equal],
-    );
-    assert.deepEqual(
-      asked.filter((label) => !known.has(label ?? '')),
-      [],
-      alert,
-    );
-  }
-});
-
 test('the README has every command with what it does, and no other', async () => {
   const { stdout } = await commandHere(['--help']);
   const list = stdout.slice(stdout.indexOf('Commands:')).replaceAll(/\n {4,}/g, ' ');
