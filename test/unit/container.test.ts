@@ -248,3 +248,29 @@ test('no core dump is left under Compose and systemd, as it would hold every sec
   assert.deepEqual(services['gateway']?.ulimits, { core: 0 });
   assert.match(read('deploy/gatehouse.service'), /^LimitCORE=0$/m);
 });
+
+test('nginx as it is shown says itself all that is believed of it, and lets the gateway see what the client wrote', () => {
+  const text = read('deploy/nginx.conf');
+  const [, gateway = ''] = /^ +location \/ \{\n([^]*)/m.exec(text) ?? [];
+  // Otherwise a client could claim an address, or have its request logged under an id of its choice.
+  for (const name of ['X-Forwarded-For', 'X-Forwarded-Host', 'X-Forwarded-Proto', 'X-Request-Id']) {
+    assert.match(gateway, new RegExp(`^ +proxy_set_header ${name} +\\$`, 'm'));
+  }
+  assert.match(gateway, /^ +proxy_pass http:\/\/gatehouse;$/m);
+  const past = [...text.matchAll(/location (.*) \{\n +proxy_pass http:\/\/[\d.:]+(.*);/g)];
+  assert.deepEqual(
+    past.map(([, location]) => location),
+    past.map(([, , path]) => `= ${path}`),
+  );
+  assert.equal(past.length, 1);
+});
+
+test('behind nginx as it is shown no connection is closed under a request, and browsers may send the key', () => {
+  const text = read('deploy/nginx.conf');
+  const [, lines = ''] = /file then say\n((?:# {3}.*\n)+)/.exec(text) ?? [];
+  const said = parse(lines.replaceAll(/^#/gm, ' ')) as { limits: { keepAlive: string } };
+  const [, kept = ''] = /^ +keepalive_timeout (\w+);$/m.exec(text) ?? [];
+  assert.ok(parseDuration(said.limits.keepAlive)! > parseDuration(kept)!);
+  const [, allowed = ''] = /Access-Control-Allow-Headers +'(.*?)'/.exec(text) ?? [];
+  assert.ok(allowed.split(', ').includes(schema.properties.auth.properties.header.default));
+});
