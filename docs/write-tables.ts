@@ -50,7 +50,8 @@ export function metricsIn(registry: Registry) {
   const metrics = createGatewayMetrics(undefined, registry);
   metrics.showReadiness(async () => true);
   metrics.showLostLines(() => 0);
-  metrics.showSpool({ memoryBytes: () => 0, diskBytes: () => 0 });
+  metrics.showBodyMemory({ taken: 0, max: 0 });
+  metrics.showSpool({ memoryBytes: () => 0, memoryMax: 0, diskBytes: () => 0, diskMax: 0 });
   metrics.showLeases(() => ({ leases: 0, owingKeys: 0, waitingSteps: 0, droppedSteps: 0 }));
   return registry.getMetricsAsArray().map((metric) => ({
     name: metric.name,

@@ -3,10 +3,16 @@ import type { BytesBody } from './body.ts';
 
 /** Bytes of request bodies that the process may still take into memory. */
 export class BodyMemory {
+  readonly max: number;
   #free: number;
 
   constructor(bytes: number) {
+    this.max = bytes;
     this.#free = bytes;
+  }
+
+  get taken(): number {
+    return this.max - this.#free;
   }
 
   take(bytes: number): boolean {

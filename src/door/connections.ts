@@ -37,8 +37,16 @@ export class Connections {
     return this.#open.size;
   }
 
+  get countMax(): number {
+    return this.#limits.connections;
+  }
+
   get inFlight(): number {
     return this.#inFlight;
+  }
+
+  get inFlightMax(): number {
+    return this.#limits.inFlight;
   }
 
   /** Has it called whenever a request is done. */

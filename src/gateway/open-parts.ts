@@ -65,6 +65,8 @@ export async function openParts(
     wholeMax: config.spool.memoryMax * spoolShareMax,
   });
   metrics.showSpool(spools);
+  const bodyMemory = new BodyMemory(config.limits.bodyMemory);
+  metrics.showBodyMemory(bodyMemory);
   // Only for the log: a store that is away does not prevent the start, it may come later.
   await store.ping().catch(() => undefined);
   return {
@@ -76,7 +78,7 @@ export async function openParts(
     keyChecks,
     upstreamEvents: upstreamEventsOf({ metrics, logger }),
     sockets: new OpenSockets(),
-    bodyMemory: new BodyMemory(config.limits.bodyMemory),
+    bodyMemory,
     spools,
   };
 }

@@ -16,6 +16,22 @@ export function showGauge(registry: Registry, { name, help, read }: Shown<number
   });
 }
 
+interface Bounded extends Shown<number> {
+  /** What bounds it in the configuration. */
+  readonly option: string;
+  readonly max: () => number;
+}
+
+/** A size and, beside it, the most that it may be: an alert asks for a share, whatever the limits and however many the workers. */
+export function showBounded(registry: Registry, { name, help, read, option, max }: Bounded): void {
+  showGauge(registry, { name, help, read });
+  showGauge(registry, {
+    name: name.replace(/(_bytes)?$/, '_max$1'),
+    help: `What ${option} of all workers allows.`,
+    read: max,
+  });
+}
+
 /** A counter of what something else counts, read when the metrics are. */
 export function showCounter(registry: Registry, { name, help, read }: Shown<number>): void {
   const counter: Counter = new Counter({

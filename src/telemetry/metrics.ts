@@ -4,7 +4,7 @@ import { noRoute } from '../config/route-names.ts';
 import type { RefusalCode } from '../refusals.ts';
 import type { Visit } from '../visit.ts';
 import { node, version } from './build.ts';
-import { showCounter, showGauge } from './instruments.ts';
+import { showBounded, showCounter, showGauge } from './instruments.ts';
 import { CounterTally, HistogramTally } from './tallies.ts';
 
 /** Where the numbers are read. */
@@ -30,12 +30,14 @@ const decisions = [
 /** Who is connected, and what is worked on for them: what `limits` bounds. */
 interface Clients {
   readonly count: number;
+  readonly countMax: number;
   readonly inFlight: number;
+  readonly inFlightMax: number;
   /** Connections that there was no room for so far. */
   readonly refused: number;
 }
 
-const nobody: Clients = { count: 0, inFlight: 0, refused: 0 };
+const nobody: Clients = { count: 0, countMax: 0, inFlight: 0, inFlightMax: 0, refused: 0 };
 
 /** Sizes of what the quotas keep in memory. */
 export interface LeaseCounts {
@@ -45,10 +47,18 @@ export interface LeaseCounts {
   readonly droppedSteps: number;
 }
 
+/** What bodies take that are held in memory. */
+interface BodyBytes {
+  readonly taken: number;
+  readonly max: number;
+}
+
 /** What uploads take while they wait. */
 interface SpoolBytes {
   readonly memoryBytes: () => number;
+  readonly memoryMax: number;
   readonly diskBytes: () => number;
+  readonly diskMax: number;
 }
 
 /** The event loop is measured every 10 ms. */
@@ -175,20 +185,24 @@ function storeMetrics(registry: Registry) {
 
 /** Read when the metrics are. */
 function showClients(registry: Registry, clients: Clients): void {
-  showGauge(registry, {
+  showBounded(registry, {
     name: 'gatehouse_connections',
     help: 'Open client connections.',
     read: () => clients.count,
+    option: 'limits.connections',
+    max: () => clients.countMax,
   });
   showCounter(registry, {
     name: 'gatehouse_connections_refused_total',
     help: 'Client connections closed at once, as there were as many as limits.connections allows.',
     read: () => clients.refused,
   });
-  showGauge(registry, {
+  showBounded(registry, {
     name: 'gatehouse_requests_in_flight',
     help: 'Requests being worked on.',
     read: () => clients.inFlight,
+    option: 'limits.inFlight',
+    max: () => clients.inFlightMax,
   });
 }
 
@@ -267,16 +281,28 @@ function processMetrics(registry: Registry) {
         help: 'What /readyz says when nothing is excluded: 1 for 200, 0 for 503.',
         read: async () => ((await isReady()) ? 1 : 0),
       }),
-    showSpool: ({ memoryBytes, diskBytes }: SpoolBytes): void => {
-      showGauge(registry, {
+    showBodyMemory: (memory: BodyBytes): void =>
+      showBounded(registry, {
+        name: 'gatehouse_body_memory_bytes',
+        help: 'Bytes of memory that JSON, text fields and other small bodies have taken.',
+        read: () => memory.taken,
+        option: 'limits.bodyMemory',
+        max: () => memory.max,
+      }),
+    showSpool: ({ memoryBytes, memoryMax, diskBytes, diskMax }: SpoolBytes): void => {
+      showBounded(registry, {
         name: 'gatehouse_spool_memory_bytes',
         help: 'Bytes of memory that uploads have taken.',
         read: memoryBytes,
+        option: 'spool.memory',
+        max: () => memoryMax,
       });
-      showGauge(registry, {
+      showBounded(registry, {
         name: 'gatehouse_spool_disk_bytes',
         help: 'Bytes of uploads that wait in files.',
         read: diskBytes,
+        option: 'spool.disk',
+        max: () => diskMax,
       });
     },
     showLostLines: (read: () => number) =>

@@ -20,7 +20,9 @@ export interface SpoolRoom {
   /** For an upload of this declared length, if it has one. */
   readonly open: (length?: number) => Spool;
   readonly memoryBytes: () => number;
+  readonly memoryMax: number;
   readonly diskBytes: () => number;
+  readonly diskMax: number;
 }
 
 /** The folder for uploads cannot be written to, as found out when the gateway starts. */
@@ -38,7 +40,9 @@ export function createSpoolRoom(limits: SpoolLimits): SpoolRoom {
   return {
     open: (length) => new Spool(length, limits, usage),
     memoryBytes: () => usage.memory,
+    memoryMax: limits.memoryMax,
     diskBytes: () => usage.disk,
+    diskMax: limits.diskMax,
   };
 }
 

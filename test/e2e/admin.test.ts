@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
+import { loadConfig } from '../../src/config/load-config.ts';
 import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
@@ -164,6 +165,20 @@ test('metrics count client connections, clients that left as 499, and upstream f
     await gateway.metrics(),
     /^gatehouse_upstream_errors_total\{upstream="recognition",kind="broken"\} 1$/m,
   );
+});
+
+test('beside what is bounded stands the most that the configuration allows', async () => {
+  const page = await gateway.metrics();
+  const { limits, spool } = loadConfig(gateway.configFile, {});
+  for (const [name, max] of [
+    ['connections_max', limits.connections],
+    ['requests_in_flight_max', limits.inFlight],
+    ['body_memory_max_bytes', limits.bodyMemory],
+    ['spool_memory_max_bytes', spool.memoryMax],
+    ['spool_disk_max_bytes', spool.diskMax],
+  ] as const) {
+    assert.ok(page.includes(`\ngatehouse_${name} ${max}\n`), name);
+  }
 });
 
 test('a request that cannot be parsed is counted under the status that it was answered with', async (t) => {

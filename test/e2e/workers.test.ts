@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import type { Order, Report } from '../../src/commands/workers/worker-messages.ts';
 import type { HandedConfig } from '../../src/config/hand-over.ts';
-import { readConfig } from '../../src/config/load-config.ts';
+import { loadConfig, readConfig } from '../../src/config/load-config.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
@@ -183,6 +183,11 @@ test('the metrics of several processes have every name that those of one have', 
   });
   const startedAt = Number(/^process_start_time_seconds (\d+)$/m.exec(page)?.[1]);
   assert.ok(Math.abs(Date.now() / 1000 - startedAt) < 300, String(startedAt));
+  const { limits } = loadConfig(gateway.configFile, {});
+  // What is allowed to both.
+  await until(async () =>
+    (await gateway.metrics()).includes(`\ngatehouse_connections_max ${2 * limits.connections}\n`),
+  );
 });
 
 test('a worker that is killed under load costs what it had in flight and nothing else, and is replaced', async (t) => {

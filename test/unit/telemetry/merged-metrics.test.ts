@@ -7,7 +7,7 @@ import { createMetrics } from '../../../src/telemetry/metrics.ts';
 
 /** A process that has one connection and has made so many store calls, each of which failed. */
 async function snapshotOf(calls: number) {
-  const metrics = createMetrics({ count: 1, inFlight: 0, refused: 1 });
+  const metrics = createMetrics({ count: 1, countMax: 20, inFlight: 0, inFlightMax: 10, refused: 1 });
   for (let call = 0; call < calls; call += 1) metrics.observeStore('draw', 0.004, false);
   return await readAll(metrics.registry);
 }
@@ -16,7 +16,7 @@ const figures = (page: string): string[] =>
   page
     .split('\n')
     .filter((line) =>
-      /^gatehouse_(?:connections |connections_refused_total |store_errors_total|store_duration_seconds_count)/.test(
+      /^gatehouse_(?:connections |connections_max |connections_refused_total |store_errors_total|store_duration_seconds_count)/.test(
         line,
       ),
     )
@@ -32,13 +32,25 @@ test('what a process counted stays counted once when it has ended, and what it m
     'gatehouse_store_duration_seconds_count{operation="draw"} 8',
     'gatehouse_store_errors_total{operation="draw"} 8',
   ];
-  assert.deepEqual(figures(await merged.print()), ['gatehouse_connections 2', ...counted]);
+  assert.deepEqual(figures(await merged.print()), [
+    'gatehouse_connections 2',
+    'gatehouse_connections_max 40',
+    ...counted,
+  ]);
   merged.retire(3); // one that could not start has counted nothing
   merged.retire(1);
   for (let reading = 0; reading < 2; reading += 1)
-    assert.deepEqual(figures(await merged.print()), ['gatehouse_connections 1', ...counted]);
+    assert.deepEqual(figures(await merged.print()), [
+      'gatehouse_connections 1',
+      'gatehouse_connections_max 20',
+      ...counted,
+    ]);
   merged.retire(2);
-  assert.deepEqual(figures(await merged.print()), ['gatehouse_connections 0', ...counted]);
+  assert.deepEqual(figures(await merged.print()), [
+    'gatehouse_connections 0',
+    'gatehouse_connections_max 0',
+    ...counted,
+  ]);
 });
 
 const histogram = (page: string): string[] =>
@@ -87,7 +99,7 @@ test('what a process has measured is handed over in some hundred bytes a route',
 });
 
 test('what is read of the counts alone is newer than the last snapshot, and leaves the rest of it', async () => {
-  const counting = createMetrics({ count: 1, inFlight: 0, refused: 1 });
+  const counting = createMetrics({ count: 1, countMax: 20, inFlight: 0, inFlightMax: 10, refused: 1 });
   const merged = createMergedMetrics(createMetrics().registry);
   merged.note(1, await readAll(counting.registry));
   counting.observeStore('draw', 0.004, false);
@@ -97,6 +109,7 @@ test('what is read of the counts alone is newer than the last snapshot, and leav
   merged.note(1, counts);
   assert.deepEqual(figures(await merged.print()), [
     'gatehouse_connections 1',
+    'gatehouse_connections_max 20',
     'gatehouse_connections_refused_total 1',
     'gatehouse_store_duration_seconds_count{operation="draw"} 1',
     'gatehouse_store_errors_total{operation="draw"} 1',

@@ -46,14 +46,15 @@ async function asJson(registry: Registry): Promise<unknown> {
 }
 
 test('a page of metrics holds every request that is over, also one of minutes, and those under way', async () => {
-  const metrics = createMetrics({ count: 3, inFlight: 1, refused: 2 });
+  const metrics = createMetrics({ count: 3, countMax: 30, inFlight: 1, inFlightMax: 10, refused: 2 });
   for (let i = 0; i < 2; i += 1) {
     const visit = new Visit(`request-${i}`, { peer: '192.0.2.1', client: '192.0.2.1', trusted: false });
     Object.assign(visit, { route: 'names', upstream: 'backend', upstreamMs: i === 0 ? 4 : 90_000 });
     metrics.countRequest(visit, i === 0 ? 200 : 502);
   }
   metrics.countDecision('free', 'granted');
-  metrics.showSpool({ memoryBytes: () => 3, diskBytes: () => 5 });
+  metrics.showBodyMemory({ taken: 7, max: 70 });
+  metrics.showSpool({ memoryBytes: () => 3, memoryMax: 33, diskBytes: () => 5, diskMax: 50 });
   for (let reading = 0; reading < 2; reading += 1) {
     const page = await metrics.registry.metrics();
     assert.match(page, /^gatehouse_requests_total\{route="names",status="2xx",refusal="none"\} 1$/m);
@@ -61,8 +62,14 @@ test('a page of metrics holds every request that is over, also one of minutes, a
     assert.match(page, /^gatehouse_connections 3$/m);
     assert.match(page, /^gatehouse_connections_refused_total 2$/m);
     assert.match(page, /^gatehouse_requests_in_flight 1$/m);
+    assert.match(page, /^gatehouse_connections_max 30$/m);
+    assert.match(page, /^gatehouse_requests_in_flight_max 10$/m);
+    assert.match(page, /^gatehouse_body_memory_bytes 7$/m);
+    assert.match(page, /^gatehouse_body_memory_max_bytes 70$/m);
     assert.match(page, /^gatehouse_spool_memory_bytes 3$/m);
+    assert.match(page, /^gatehouse_spool_memory_max_bytes 33$/m);
     assert.match(page, /^gatehouse_spool_disk_bytes 5$/m);
+    assert.match(page, /^gatehouse_spool_disk_max_bytes 50$/m);
     assert.match(page, /^gatehouse_request_duration_seconds_count\{route="names"\} 2$/m);
     for (const [le, count] of [
       ['0.0025', 0],
