@@ -18,7 +18,6 @@ export async function* readImport(
 ): AsyncGenerator<ImportLine> {
   let readRow: Reader | undefined;
   for await (const record of splitRecords(chunks, form)) {
-    if ('text' in record && record.text.trim() === '') continue;
     if (record.form === 'json') yield attempt(record, readJson);
     else if (readRow === undefined) readRow = readHeading(record);
     else yield attempt(record, readRow);

@@ -7,14 +7,14 @@ export type ImportForm = 'csv' | 'json';
 /** A line of a file, or as many lines of CSV as a quoted cell holds together. Its number is that of its first line. */
 export type TextRecord = {
   readonly number: number;
-  /** Undefined while there has been nothing but blanks. */
+  /** Undefined where nothing but blanks has been seen, of a record that is too long. */
   readonly form: ImportForm | undefined;
 } & ({ readonly text: string } | { readonly fault: string });
 
 /**
- * Splits bytes into records, and never holds more than one of them and one chunk. The form is the given one, or the one that the
- * first non-blank character shows. Throws at a quote that is not closed: what follows may be the text of a cell, and its author
- * would choose keys.
+ * Splits bytes into records, blank ones left out, and never holds more than one of them and one chunk. The form is the given one,
+ * or the one that the first non-blank character shows. Throws at a quote that is not closed: what follows may be the text of a
+ * cell, and its author would choose keys.
  */
 export async function* splitRecords(
   chunks: AsyncIterable<Uint8Array>,
@@ -30,7 +30,8 @@ export async function* splitRecords(
       splitter.take(next);
     }
   }
-  yield splitter.end();
+  const last = splitter.end();
+  if (last !== undefined) yield last;
 }
 
 class Splitter {
@@ -61,7 +62,7 @@ class Splitter {
     if (this.#form === 'csv') throw new BrokenFile(this.#first, tooLong);
   }
 
-  /** Ends a line: the record that ends with it, if one does. */
+  /** Ends a line: the record that ends with it, if one does that is not blank. */
   breakLine(): TextRecord | undefined {
     this.#number += 1;
     this.#begin();
@@ -72,8 +73,8 @@ class Splitter {
     return this.#finish();
   }
 
-  /** Ends the file: its last record, which is empty if a line break came before. */
-  end(): TextRecord {
+  /** Ends the file: its last record, if that is not blank. */
+  end(): TextRecord | undefined {
     this.#begin();
     return this.#finish();
   }
@@ -90,14 +91,15 @@ class Splitter {
     this.#form ??= first === '{' ? 'json' : 'csv';
   }
 
-  #finish(): TextRecord {
+  #finish(): TextRecord | undefined {
     const number = this.#first;
     if (this.#form === 'csv') this.#refuseUnclosed(number);
-    const record = { number, form: this.#form, ...decode(this.#taken, number === 1) };
+    const read = decode(this.#taken, number === 1);
     this.#place = 'start';
     this.#taken = '';
     this.#first = this.#number;
-    return record;
+    const isBlank = 'text' in read && read.text.trim() === '';
+    return isBlank ? undefined : { number, form: this.#form, ...read };
   }
 
   #refuseUnclosed(number: number): void {
@@ -145,6 +147,8 @@ function latin1Of({ buffer, byteOffset, byteLength }: Uint8Array): string {
 }
 
 function decode(latin1: string, isFirst: boolean): { readonly text: string } | { readonly fault: string } {
+  // A file may have millions of empty lines, and an empty buffer takes longer to make than a short one.
+  if (latin1 === '') return { text: '' };
   if (latin1.length > keyBytesMax) return { fault: tooLong };
   const bytes = Buffer.from(latin1, 'latin1');
   if (!isUtf8(bytes)) return { fault: 'is not UTF-8' };
