@@ -113,17 +113,22 @@ function scalarOf(text: string, types: readonly unknown[]): number | boolean | u
   return undefined;
 }
 
-/** From the end of each list, because removing an item moves those after it. */
+/** An item of a list leaves a hole behind, closed only in the end: the pointers to those after it hold until then. */
 function removeAll(tree: unknown, pointers: readonly string[]): void {
-  const backwards = [...new Set(pointers)].toSorted((a, b) => b.localeCompare(a, 'en', { numeric: true }));
-  for (const pointer of backwards) remove(tree, pointer);
+  const torn = new Set<unknown[]>();
+  for (const pointer of pointers) {
+    const spot = spotOf(tree, pointer);
+    if (spot === undefined) continue;
+    Reflect.deleteProperty(spot.holder, spot.key);
+    if (Array.isArray(spot.holder)) torn.add(spot.holder);
+  }
+  for (const list of torn) closeHoles(list);
 }
 
-function remove(tree: unknown, pointer: string): void {
-  const spot = spotOf(tree, pointer);
-  if (spot === undefined) return;
-  if (Array.isArray(spot.holder)) spot.holder.splice(Number(spot.key), 1);
-  else Reflect.deleteProperty(spot.holder, spot.key);
+function closeHoles(list: unknown[]): void {
+  const kept = list.flat(0);
+  for (const [at, item] of kept.entries()) list[at] = item;
+  list.length = kept.length;
 }
 
 function spotOf(tree: unknown, pointer: string): { holder: object; key: string } | undefined {
