@@ -48,7 +48,6 @@ const overdue = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 const parserCodes: Readonly<Record<string, RefusalCode>> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'body_too_large',
   [overdue]: 'request_timeout',
 };
 

@@ -300,7 +300,7 @@ const chunks: [name: string, body: string, outcome: Outcome | readonly Outcome[]
   ['more data than said', '5\r\nhello!\r\n0\r\n\r\n', 'request_malformed'],
   ['a line feed in an extension', '5;a\nb\r\nhello\r\n0\r\n\r\n', 'request_malformed'],
   ['a carriage return in an extension', '5;a\rb\r\nhello\r\n0\r\n\r\n', 'request_malformed'],
-  ['an extension beyond all size', `5;${'a'.repeat(20_000)}\r\nhello\r\n0\r\n\r\n`, 'body_too_large'],
+  ['an extension beyond all size', `5;${'a'.repeat(20_000)}\r\nhello\r\n0\r\n\r\n`, 'request_malformed'],
   ['trailers beyond all size', `5\r\nhello\r\n0\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`, 'headers_too_large'],
   ['a folded trailer', '5\r\nhello\r\n0\r\nX: a\r\n b\r\n\r\n', 'request_malformed'],
   ['a trailer with a NUL', '5\r\nhello\r\n0\r\nX: a\0\r\n\r\n', 'request_malformed'],
