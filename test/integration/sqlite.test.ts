@@ -65,6 +65,32 @@ test('processes that open a new file at the same moment all get it', async (t) =
   assert.deepEqual((await Promise.all(told)).flat(), []);
 });
 
+test('a number beyond 2^53 spoils the record that it is in, and no list', async (t) => {
+  const path = join(tempFolder(t), 'g.db');
+  const store = openSqlite(path);
+  t.after(() => store.close());
+  const { keys } = store;
+  await keys.addKeys([aKey({ id: 'a' }), aKey({ id: 'b' }), aKey({ id: 'c' })], aNote());
+  await keys.addKeys([aKey({ id: 'd' })], aNote());
+  const beyond = '9007199254740993';
+  for (const change of [
+    `UPDATE keys SET version = ${beyond} WHERE id = 'b'`,
+    `INSERT INTO uses VALUES ('c', 1, ${beyond})`,
+    `UPDATE audit SET at = ${beyond} WHERE seq = 1`,
+  ])
+    sql(path, change).close();
+  const known = (await keys.listKeys('', 9)).map(
+    ({ found }) => found && [found.record.id, found.usedAt.size],
+  );
+  assert.deepEqual(known, [['a', 0], undefined, ['c', 0], ['d', 0]]);
+  const entries = (await keys.listAudit(undefined, 9)).map(({ id, found }) => [id, found?.keys]);
+  assert.deepEqual(entries, [
+    ['2', 1],
+    ['1', undefined],
+  ]);
+  await assert.rejects(keys.readKey('b'), /: the record of key b in the store cannot be read$/);
+});
+
 const ours = 'PRAGMA application_id = 0x47617465';
 const refused: readonly { name: string; at?: string; make?: (path: string) => void; why: string }[] = [
   {

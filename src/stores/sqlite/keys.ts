@@ -141,21 +141,23 @@ function blob(digest: string): Buffer {
 }
 
 function prepareKeyStatements(database: DatabaseSync) {
+  /** As a number, one that somebody wrote beyond 2^53 would fail the whole list that it is in. */
+  const prepareExact = (text: string) => database.prepare(text, { readBigInts: true });
   return {
-    find: database.prepare('SELECT id, version, record FROM secrets JOIN keys ON id = key WHERE digest = ?'),
-    read: database.prepare('SELECT id, version, record FROM keys WHERE id = ?'),
-    list: database.prepare('SELECT id, version, record FROM keys WHERE id > ? ORDER BY id LIMIT ?'),
+    find: prepareExact('SELECT id, version, record FROM secrets JOIN keys ON id = key WHERE digest = ?'),
+    read: prepareExact('SELECT id, version, record FROM keys WHERE id = ?'),
+    list: prepareExact('SELECT id, version, record FROM keys WHERE id > ? ORDER BY id LIMIT ?'),
     version: database.prepare('SELECT version FROM keys WHERE id = ?'),
     owner: database.prepare('SELECT key FROM secrets WHERE digest = ?'),
     put: database.prepare(`
       INSERT INTO keys VALUES (?, ?, ?)
       ON CONFLICT DO UPDATE SET version = excluded.version, record = excluded.record`),
     own: database.prepare('INSERT INTO secrets VALUES (?, ?) ON CONFLICT DO NOTHING'),
-    uses: database.prepare('SELECT secret, used FROM uses WHERE key = ? AND secret >= ?'),
+    uses: prepareExact('SELECT secret, used FROM uses WHERE key = ? AND secret >= ?'),
     use: database.prepare(`
       INSERT INTO uses VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET used = max(used, excluded.used)`),
     addAudit: database.prepare('INSERT INTO audit (at, keys, note) VALUES (?, ?, ?)'),
-    audit: database.prepare('SELECT seq, at, keys, note FROM audit WHERE seq < ? ORDER BY seq DESC LIMIT ?'),
+    audit: prepareExact('SELECT seq, at, keys, note FROM audit WHERE seq < ? ORDER BY seq DESC LIMIT ?'),
     pruneAudit: database.prepare(`
       DELETE FROM audit
       WHERE seq IN (SELECT seq FROM audit ORDER BY seq LIMIT 8) AND (seq <= ? OR at < ?)`),
