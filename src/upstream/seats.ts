@@ -25,9 +25,12 @@ export const idleMsMax = 4000;
 
 /**
  * So long a connection that is always in use is kept. Its name may lead elsewhere by then, or to more servers than before: those
- * would get nothing while the others go on.
+ * would get nothing while the others go on. Chance decides on the last minute: connections that were opened together would be opened
+ * anew together, and to many a server that is more than it lets wait.
  */
-export const ageMsMax = 300_000;
+export function chooseAgeMsMax(): number {
+  return 240_000 + Math.random() * 60_000;
+}
 
 /**
  * The connections to one target, and the line of guests that wait for one: first come, first served. The line is ours because the

@@ -4,7 +4,7 @@ import { AnswerReader } from '../answer-reader.ts';
 import type { Connector } from '../connect.ts';
 import { ClientGone, ConnectionClosed, errorOf, isClosed, NonsenseAnswer } from '../failures.ts';
 import type { AnswerSource, Relay } from '../relay.ts';
-import { ageMsMax } from '../seats.ts';
+import { chooseAgeMsMax } from '../seats.ts';
 import type { RequestHead } from './request-head.ts';
 
 /** A request that is wholly in memory. */
@@ -135,7 +135,7 @@ export class TargetConnection implements AnswerSource {
 
   #listen(socket: Socket): void {
     this.#socket = socket;
-    this.#keptUntil = performance.now() + ageMsMax;
+    this.#keptUntil = performance.now() + chooseAgeMsMax();
     socket
       .on('end', () => this.#end())
       .on('error', (error) => this.#break(error))

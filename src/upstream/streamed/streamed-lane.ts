@@ -8,7 +8,7 @@ import { http } from '../../wire/http.ts';
 import { tlsOptionsOf, TlsSession, type Trust } from '../connect.ts';
 import { openByName } from '../look-up.ts';
 import type { LaneParts } from '../relay.ts';
-import { ageMsMax, idleMsMax, Seats } from '../seats.ts';
+import { chooseAgeMsMax, idleMsMax, Seats } from '../seats.ts';
 import { openRequest } from './open-request.ts';
 import { readToTheEnd } from './read-to-the-end.ts';
 import { StreamedExchange, type StreamedRequest } from './streamed-exchange.ts';
@@ -76,7 +76,7 @@ function createAgent(target: URL, trust: Trust, keepAlive: boolean): Agent {
         new HttpsAgent({ ...options, maxCachedSessions: 0, ...tlsOptionsOf(target, trust) });
   const connect = agent.createConnection.bind(agent);
   const keep = agent.keepSocketAlive.bind(agent);
-  const madeAt = new WeakMap<Duplex, number>();
+  const keptUntil = new WeakMap<Duplex, number>();
   agent.createConnection = (details, callback) => {
     // Node keeps this very object for as long as the connection: up to 16 KB, with the credentials of the first request.
     Reflect.deleteProperty(details, 'headers');
@@ -85,12 +85,12 @@ function createAgent(target: URL, trust: Trust, keepAlive: boolean): Agent {
     );
     session?.follow(connection as TLSSocket);
     readToTheEnd(connection);
-    madeAt.set(connection, performance.now());
+    keptUntil.set(connection, performance.now() + chooseAgeMsMax());
     return connection;
   };
   agent.keepSocketAlive = (connection) => {
-    const age = performance.now() - (madeAt.get(connection) ?? 0);
-    return age < ageMsMax && keep(connection);
+    const isYoung = performance.now() < (keptUntil.get(connection) ?? 0);
+    return isYoung && keep(connection);
   };
   return agent;
 }
