@@ -3,6 +3,7 @@ import { type BufferedLane, createBufferedLane } from './buffered/buffered-lane.
 import { type Connector, createConnector, createTrust, type Trust } from './connect.ts';
 import type { ExchangeFailed, ExchangeListener } from './exchange.ts';
 import { ResponseTimeout } from './failures.ts';
+import { Notice } from './notice.ts';
 import { Seats } from './seats.ts';
 import { createStreamedLane, type StreamedLane } from './streamed/streamed-lane.ts';
 
@@ -96,8 +97,7 @@ export class Target {
   #asideUntil = 0;
   #answers = 0;
   #absences = 0;
-  #isTold = false;
-  #toldAt = -Infinity;
+  readonly #absence = new Notice();
 
   constructor(origin: string, parts: TargetParts) {
     const { config, trust } = parts;
@@ -150,9 +150,8 @@ export class Target {
     if (this.#state === 'in use' || absencesBefore !== this.#absences) return;
     this.#state = 'in use';
     this.#asideUntil = 0;
-    if (!this.#isTold) return;
-    this.#isTold = false;
-    this.#parts.events.usedAgain(this.#parts.config.name, this.url.origin);
+    const { config, events } = this.#parts;
+    this.#absence.end(() => events.usedAgain(config.name, this.url.origin));
   }
 
   /**
@@ -167,20 +166,14 @@ export class Target {
 
   #setAside(state: 'not reached' | 'silent', cause: Error): void {
     const { config, events } = this.#parts;
-    const now = performance.now();
     this.#state = state;
     this.#absences += 1;
     // Not before a trial under way has ended: a request that began earlier may fail late.
-    this.#asideUntil = Math.max(this.#asideUntil, now + asideMs);
+    this.#asideUntil = Math.max(this.#asideUntil, performance.now() + asideMs);
     // Another target may take them at once.
     if (config.targets.length > 1) this.seats.turnAway(cause);
-    if (this.#isTold || now - this.#toldAt < quietMs) return;
-    this.#isTold = true;
-    this.#toldAt = now;
-    events.setAside(config.name, this.url.origin, cause);
+    this.#absence.begin(() => events.setAside(config.name, this.url.origin, cause));
   }
 }
 
 const asideMs = 2000;
-/** A target that flickers must not fill the log. */
-const quietMs = 5000;
