@@ -48,6 +48,7 @@ function metricsTable(): string {
 /** Every metric that `/metrics` has, beside those that the registry begins with. */
 export function metricsIn(registry: Registry) {
   const metrics = createGatewayMetrics(undefined, registry);
+  metrics.showHealth(() => []);
   metrics.showReadiness(async () => true);
   metrics.showLostLines(() => 0);
   metrics.showBodyMemory({ taken: 0, max: 0 });
@@ -105,6 +106,9 @@ const forms: Readonly<Record<string, string>> = {
   duration: 'duration',
   'duration-or-zero': 'duration',
   'header-name': 'header name',
+  health: 'path, or the next',
+  'health-path': 'path',
+  host: 'host',
   instant: 'date',
   link: 'URL',
   name: 'name',

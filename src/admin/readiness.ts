@@ -27,7 +27,7 @@ const keptForMs = 1000;
  */
 const patienceMs = 300;
 
-type Probed = Pick<Upstream, 'name' | 'probe'>;
+type Probed = Pick<Upstream, 'name' | 'probe' | 'health'>;
 
 export function createReadiness(store: Pick<Store, 'probe'>, upstreams: () => Iterable<Probed>): Readiness {
   const lookAtStore = createLook(() => store.probe(), {
@@ -52,7 +52,8 @@ export function createReadiness(store: Pick<Store, 'probe'>, upstreams: () => It
       lookAtStore(),
       ...[...upstreams()].map((upstream) => lookAt(upstream)()),
     ]);
-    const reasons = [storeReason, ...upstreamReasons].filter((reason) => reason !== undefined);
+    const ill = [...upstreams()].flatMap(illnessesOf);
+    const reasons = [storeReason, ...upstreamReasons, ...ill].filter((reason) => reason !== undefined);
     const reachable = upstreamReasons.some((reason) => reason === undefined);
     return { ready: storeReason === undefined && reachable, readyWithoutStore: reachable, reasons };
   }
@@ -86,6 +87,15 @@ export const stoppingReport: ReadinessReport = {
 function whyNoStore(error: unknown): string {
   const why = error instanceof StoreUnavailable ? `: ${error.message}` : '';
   return `the store does not answer${why}`;
+}
+
+/** Only told: where all are ill they get requests all the same, and a wrong health path should not take away every gateway. */
+function illnessesOf({ name, health }: Probed): readonly string[] {
+  return health().flatMap(({ target, fault }) =>
+    fault === undefined
+      ? []
+      : `target ${target} of upstream ${name} is not healthy: ${describeCause(fault).message}`,
+  );
 }
 
 type Look = () => Promise<string | undefined>;

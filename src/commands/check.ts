@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import { printAddress } from '../config/addresses.ts';
-import type { BodyRule, Config, Route, Version } from '../config/config.ts';
+import type { BodyRule, Config, Route, UpstreamConfig, Version } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { printLimits } from '../config/print-plan.ts';
 import { printStore } from '../config/print-store.ts';
@@ -43,10 +43,7 @@ function summary(config: Config, stream: NodeJS.WritableStream): string {
     ['store', printStore(config.store)],
     ['key header', `${config.auth.header}${config.auth.forwardKey ? ' (passed on to upstreams)' : ''}`],
     ...planFacts(config),
-    [
-      'upstreams',
-      [...config.upstreams.values()].map(({ name, targets }) => `${name} → ${targets.join(' ')}`).join(', '),
-    ],
+    ['upstreams', [...config.upstreams.values()].map(upstreamText).join(', ')],
     ['versions', [...config.versions.values()].map(versionText).join(', ') || 'none'],
     ...(config.usagePath === undefined ? [] : [['usage', config.usagePath]]),
   ];
@@ -76,6 +73,11 @@ function planFacts(config: Config): readonly string[][] {
   });
   if (plans.length === 0) return [['plans', 'none']];
   return plans.map((text, index) => [index === 0 ? 'plans' : '', text]);
+}
+
+function upstreamText({ name, targets, health }: UpstreamConfig): string {
+  const checks = health === undefined ? '' : ` (health ${health.path})`;
+  return `${name} → ${targets.join(' ')}${checks}`;
 }
 
 function versionText({ name, upstream, deprecatedAt, sunsetAt, afterSunset }: Version): string {

@@ -110,11 +110,23 @@ export interface UpstreamConfig {
   /** Origins, `http://host:port` or `https://host`, without a path. */
   readonly targets: readonly string[];
   readonly timeouts: { readonly connectMs: number; readonly responseMs: number; readonly idleMs: number };
+  /** Undefined where nobody asks. */
+  readonly health: HealthRule | undefined;
   /** Requests at work at each target, at most. WebSockets do not count. */
   readonly connections: number;
   readonly preserveHost: boolean;
   /** PEM text of the authorities to trust for https targets; undefined = those that Node trusts. */
   readonly ca: string | undefined;
+}
+
+/** How targets are asked whether they are healthy. */
+export interface HealthRule {
+  /** Path and query. */
+  readonly path: string;
+  readonly everyMs: number;
+  readonly timeoutMs: number;
+  /** Undefined = the target's own. */
+  readonly host: string | undefined;
 }
 
 export interface Version {

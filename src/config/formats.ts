@@ -31,6 +31,9 @@ export const bodyAdvice = 'write none, json: {…}, upload: {…}, file: {…} o
 /** What can be written for an upgrade. */
 export const upgradeAdvice = 'write none, websocket or websocket: {…}';
 
+/** Visible ASCII, and no fragment, which is never sent. */
+const askedPath = matching('^/[!-"$-~]*$', 'is not a path to ask for, write /healthz');
+
 /** The kinds of text the schema tells apart by `format`. */
 export const formats = {
   duration: { fault: (text) => durationFault(text, 1), pattern: durationPattern },
@@ -51,6 +54,9 @@ export const formats = {
   percent: readable(parsePercent, 'is not a part of the limit, write 1% to 100%', percentPattern),
   workers: matching('^auto$', 'is not a number of workers, write 1, 2, … or auto'),
   origin: { fault: originFault, pattern: '^https?://[^/?#@\\s]+/?$' },
+  health: askedPath,
+  'health-path': askedPath,
+  host: matching('^[A-Za-z0-9.:_[\\]-]{1,255}$', 'is not a host, write example.com or example.com:8080'),
   link: fitting(
     (text) => /^https?:\/\/[\x21-\x7e]+$/.test(text) && !/[<>"\\]/.test(text) && URL.canParse(text),
     'is not a link, write a whole URL such as https://example.com/changes',

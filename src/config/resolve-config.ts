@@ -2,13 +2,22 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { isContainer } from '../content/is-object.ts';
 import type { BodyCheck } from './body-schema/compile-schema.ts';
 import { address, checked, duration, instant, size } from './checked.ts';
-import type { AdminToken, AuthConfig, Config, StaticKey, UpstreamConfig, Version } from './config.ts';
+import type {
+  AdminToken,
+  AuthConfig,
+  Config,
+  HealthRule,
+  StaticKey,
+  UpstreamConfig,
+  Version,
+} from './config.ts';
 import { writtenDigest } from './digest.ts';
 import { parseStoreAddress } from './parse-store-address.ts';
 import { resolvePlan } from './resolve-plan.ts';
 import { resolveRoute } from './resolve-route.ts';
 import { pathBelow } from './route-path.ts';
-import type { RawConfig, RawKey, RawRoute, RawToken } from './schema.ts';
+import type { RawConfig, RawKey, RawRoute, RawToken, RawUpstream } from './schema.ts';
+import { healthDefaults } from './schema/upstreams.ts';
 
 /** A configuration without faults, as it was written, but for its secrets: of these it has the hashes. */
 export interface CheckedConfig {
@@ -85,16 +94,23 @@ function resolveKey(key: RawKey): StaticKey {
   };
 }
 
-function resolveUpstream(upstream: RawConfig['upstreams'][string], name: string): UpstreamConfig {
+function resolveUpstream(upstream: RawUpstream, name: string): UpstreamConfig {
   const { connect, response, idle } = upstream.timeouts;
   return {
     name,
     targets: upstream.targets.map((target) => new URL(target).origin),
     timeouts: { connectMs: duration(connect), responseMs: duration(response), idleMs: duration(idle) },
+    health: upstream.health === undefined ? undefined : resolveHealth(upstream.health),
     connections: upstream.connections,
     preserveHost: upstream.preserveHost,
     ca: upstream.ca,
   };
+}
+
+function resolveHealth(health: NonNullable<RawUpstream['health']>): HealthRule {
+  const { path, every, timeout, host } =
+    typeof health === 'string' ? { ...healthDefaults, path: health, host: undefined } : health;
+  return { path, everyMs: duration(every), timeoutMs: duration(timeout), host };
 }
 
 function resolveVersion(version: RawConfig['versions'][string], name: string): Version {

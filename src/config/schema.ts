@@ -53,4 +53,5 @@ export type RawUpload = NonNullable<RawBody['upload']>;
 export type RawPlan = RawConfig['plans'][string];
 export type RawQuota = RawPlan['quotas'][number];
 export type RawKey = RawConfig['keys'][number];
+export type RawUpstream = RawConfig['upstreams'][string];
 export type RawToken = RawConfig['admin']['tokens'][number];

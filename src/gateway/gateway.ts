@@ -61,6 +61,7 @@ export async function startGateway(
     readiness: createReadiness(parts.store, () => running.edition.upstreams.values()),
     toldKeys: undefined,
   };
+  parts.metrics.showHealth(() => running.edition.upstreams.values());
   try {
     const ports = await openPorts(running, role);
     return {

@@ -106,6 +106,9 @@ function upstreamEventsOf({ metrics, logger }: Pick<Parts, 'metrics' | 'logger'>
     setAside: (upstream, target, cause) =>
       logger.warn({ upstream, target, cause: describeCause(cause) }, 'a target cannot be used'),
     usedAgain: (upstream, target) => logger.warn({ upstream, target }, 'a target is used again'),
+    unhealthy: (upstream, target, cause) =>
+      logger.warn({ upstream, target, cause: describeCause(cause) }, 'a target is not healthy'),
+    healthyAgain: (upstream, target) => logger.warn({ upstream, target }, 'a target is healthy again'),
   };
 }
 

@@ -32,6 +32,27 @@ export function showBounded(registry: Registry, { name, help, read, option, max 
   });
 }
 
+interface ShownEach {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly string[];
+  readonly read: () => Iterable<readonly [labels: readonly string[], size: number]>;
+}
+
+/** The same of several. One that is no longer read is no longer shown. */
+export function showGauges(registry: Registry, { name, help, labelNames, read }: ShownEach): void {
+  const gauge: Gauge = new Gauge({
+    name,
+    help,
+    labelNames: [...labelNames],
+    registers: [registry],
+    collect() {
+      gauge.reset();
+      for (const [labels, size] of read()) gauge.labels(...labels).set(size);
+    },
+  });
+}
+
 /** A counter of what something else counts, read when the metrics are. */
 export function showCounter(registry: Registry, { name, help, read }: Shown<number>): void {
   const counter: Counter = new Counter({

@@ -4,7 +4,7 @@ import { noRoute } from '../config/route-names.ts';
 import type { RefusalCode } from '../refusals.ts';
 import type { Visit } from '../visit.ts';
 import { node, version } from './build.ts';
-import { showBounded, showCounter, showGauge } from './instruments.ts';
+import { showBounded, showCounter, showGauge, showGauges } from './instruments.ts';
 import { CounterTally, HistogramTally } from './tallies.ts';
 
 /** Where the numbers are read. */
@@ -59,6 +59,12 @@ interface SpoolBytes {
   readonly memoryMax: number;
   readonly diskBytes: () => number;
   readonly diskMax: number;
+}
+
+/** The targets of an upstream, with what is wrong with each, if anything is. */
+interface CheckedUpstream {
+  readonly name: string;
+  readonly health: () => readonly { readonly target: string; readonly fault: unknown }[];
 }
 
 /** The event loop is measured every 10 ms. */
@@ -160,6 +166,18 @@ function requestMetrics(registry: Registry) {
     expectUpstream: (upstream: string): void => {
       for (const kind of upstreamErrors) errors.expect(upstream, kind);
     },
+    /** Shows the targets whose health is checked. */
+    showHealth: (upstreams: () => Iterable<CheckedUpstream>) =>
+      showGauges(registry, {
+        name: 'gatehouse_target_unhealthy',
+        help: '1 while health checks find that a target is not healthy, otherwise 0.',
+        labelNames: ['upstream', 'target'],
+        *read() {
+          for (const { name, health } of upstreams()) {
+            for (const { target, fault } of health()) yield [[name, target], fault === undefined ? 0 : 1];
+          }
+        },
+      }),
   };
 }
 

@@ -75,6 +75,16 @@ export class NonsenseAnswer extends Error {
 /** What both lanes say of a 101 that the client did not ask for. */
 export const switchedUnasked = 'it switched protocols and was not asked to';
 
+/** The answer of a target to a health check, where it is not 2xx. */
+export class Unhealthy extends Error {
+  override readonly name = 'Unhealthy';
+  readonly code = 'UNHEALTHY';
+
+  constructor(status: number) {
+    super(`it answered ${status} to a health check`);
+  }
+}
+
 /** The upstream closed a connection on which it still owed an answer. */
 export class ConnectionClosed extends Error {
   readonly code = 'UPSTREAM_CLOSED';

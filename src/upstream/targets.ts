@@ -3,6 +3,7 @@ import { type BufferedLane, createBufferedLane } from './buffered/buffered-lane.
 import { type Connector, createConnector, createTrust, type Trust } from './connect.ts';
 import type { ExchangeFailed, ExchangeListener } from './exchange.ts';
 import { ResponseTimeout } from './failures.ts';
+import { HealthWatch } from './health-watch.ts';
 import { Notice } from './notice.ts';
 import { Seats } from './seats.ts';
 import { createStreamedLane, type StreamedLane } from './streamed/streamed-lane.ts';
@@ -12,34 +13,68 @@ export interface TargetEvents {
   readonly setAside: (upstream: string, target: string, cause: Error) => void;
   /** A target whose absence was reported has answered. */
   readonly usedAgain: (upstream: string, target: string) => void;
+  /** A health check says that a target is not healthy. Told as an absence is. */
+  readonly unhealthy: (upstream: string, target: string, cause: Error) => void;
+  /** A target that was told not to be healthy is. */
+  readonly healthyAgain: (upstream: string, target: string) => void;
+}
+
+/** What the last health check found of a target. */
+export interface TargetHealth {
+  readonly target: string;
+  /** Undefined when it is healthy. */
+  readonly fault: Error | undefined;
 }
 
 /** The targets of an upstream, which take turns. */
 interface Targets {
   readonly all: readonly Target[];
-  /** Never one of `unreached` while there are others. */
+  /** Never one of `unreached` while there are others, and one that is not healthy only if no other can be used. */
   next(unreached?: ReadonlySet<Target>): Target;
+  /** Of each target; nothing where nobody asks. */
+  health(): readonly TargetHealth[];
+  close(): void;
 }
 
 export function createTargets(config: UpstreamConfig, events: TargetEvents): Targets {
   const trust = createTrust(config.ca);
-  const all = config.targets.map((origin) => new Target(origin, { config, trust, events }));
+  const all = config.targets.map((origin) => new Target(origin, { config, trust, events, whenJudged }));
+  let healthy: readonly Target[] = all;
   let turn = 0;
 
   function next(unreached?: ReadonlySet<Target>): Target {
     turn += 1;
     const now = performance.now();
-    const left = all.filter((one) => !unreached?.has(one));
-    const ready = left.filter((one) => one.asideUntil <= now);
-    if (ready.length === 0) return left.toSorted((a, b) => a.asideUntil - b.asideUntil)[0] as Target;
+    const isLeft = (one: Target): boolean => !unreached?.has(one);
+    const isReady = (one: Target): boolean => one.asideUntil <= now && isLeft(one);
+    let ready = healthy.filter(isReady);
+    // Then those that are not healthy are no worse than none: they may only lack what their health path asks for.
+    if (ready.length === 0) ready = all.filter(isReady);
+    if (ready.length === 0) {
+      return all.filter(isLeft).toSorted((a, b) => a.asideUntil - b.asideUntil)[0] as Target;
+    }
     const least = Math.min(...ready.map(({ seats }) => seats.ahead));
     const best = ready.filter(({ seats }) => seats.ahead === least);
     // Only these take turns: what one that is passed over would have had falls to all of them, not to the one behind it.
     return best[turn % best.length] as Target;
   }
 
+  function whenJudged({ fault, seats }: Target): void {
+    healthy = all.filter((one) => one.fault === undefined);
+    // What waits in line there is not sent yet, and another takes it.
+    if (fault !== undefined && healthy.some((one) => !one.isAway)) seats.turnAway(fault);
+  }
+
   const [only] = all;
-  return { all, next: all.length === 1 ? () => only as Target : next };
+  return {
+    all,
+    next: all.length === 1 ? () => only as Target : next,
+    health: () =>
+      config.health === undefined ? [] : all.map(({ url, fault }) => ({ target: url.origin, fault })),
+    close() {
+      for (const target of all) target.close();
+    },
+  };
 }
 
 type Ending = Pick<ExchangeListener, 'resolve' | 'reject'>;
@@ -81,6 +116,8 @@ interface TargetParts {
   readonly config: UpstreamConfig;
   readonly trust: Trust;
   readonly events: TargetEvents;
+  /** Called after each check of its health. */
+  readonly whenJudged: (target: Target) => void;
 }
 
 /** One server, and the two ways to it. */
@@ -98,6 +135,9 @@ export class Target {
   #answers = 0;
   #absences = 0;
   readonly #absence = new Notice();
+  readonly #watch: HealthWatch | undefined;
+  #fault: Error | undefined;
+  readonly #illness = new Notice();
 
   constructor(origin: string, parts: TargetParts) {
     const { config, trust } = parts;
@@ -107,6 +147,8 @@ export class Target {
     this.seats = new Seats(config.connections);
     this.buffered = createBufferedLane(this.connect, config.timeouts, this.seats);
     this.streamed = createStreamedLane(this.url, config, { seats: this.seats, trust });
+    this.#watch = config.health && new HealthWatch(this, config.health, (fault) => this.#noteHealth(fault));
+    this.#watch?.begin();
   }
 
   /** How many answers have begun. */
@@ -124,8 +166,20 @@ export class Target {
     return this.#asideUntil;
   }
 
+  /** What a health check found wrong with it. */
+  get fault(): Error | undefined {
+    return this.#fault;
+  }
+
   get isAway(): boolean {
     return this.#state !== 'in use';
+  }
+
+  /** Keeps no connections any more, and is not checked. */
+  close(): void {
+    this.#watch?.stop();
+    this.buffered.close();
+    this.streamed.close();
   }
 
   /** A silent target is tried by one request, and by no other while that one may still be answered. */
@@ -162,6 +216,15 @@ export class Target {
     if (isTrial) this.#asideUntil = 0;
     const inVain = sent && cause instanceof ResponseTimeout && answersBefore === this.#answers;
     if (inVain && this.#parts.config.targets.length > 1) this.#setAside('silent', cause);
+  }
+
+  #noteHealth(fault: Error | undefined): void {
+    const { config, events, whenJudged } = this.#parts;
+    const { origin } = this.url;
+    this.#fault = fault;
+    if (fault === undefined) this.#illness.end(() => events.healthyAgain(config.name, origin));
+    else this.#illness.begin(() => events.unhealthy(config.name, origin, fault));
+    whenJudged(this);
   }
 
   #setAside(state: 'not reached' | 'silent', cause: Error): void {

@@ -7,7 +7,7 @@ import { RequestHead } from './buffered/request-head.ts';
 import { type AnswerParts, ExchangeFailed, type Progress } from './exchange.ts';
 import { ClientGone, failureKind, isShortage, LineTimeout, type FailureKind } from './failures.ts';
 import type { Switching } from './streamed/streamed-exchange.ts';
-import { createTargets, type Target, type TargetEvents } from './targets.ts';
+import { createTargets, type Target, type TargetEvents, type TargetHealth } from './targets.ts';
 
 /** A request as it leaves for an upstream; its headers are complete except for `Host`. */
 interface OutgoingRequest extends AnswerParts {
@@ -31,7 +31,9 @@ export interface Upstream {
    * last result still holds, or the answer that a request has had since.
    */
   probe(): Promise<void>;
-  /** Keeps no connections any more. Requests under way, or in line, go on to their end. */
+  /** What health checks last found of each target; nothing where there are none. */
+  health(): readonly TargetHealth[];
+  /** Checks no health and keeps no connections any more. Requests under way, or in line, go on to their end. */
   close(): void;
 }
 
@@ -104,12 +106,8 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
     name: config.name,
     send,
     probe,
-    close: () => {
-      for (const { buffered, streamed } of targets.all) {
-        buffered.close();
-        streamed.close();
-      }
-    },
+    health: () => targets.health(),
+    close: () => targets.close(),
   };
 }
 

@@ -14,12 +14,17 @@ export function silenceResolver(t: Scene): readonly string[] {
   return asked;
 }
 
-/** From here on each look-up fails with this code. */
-export function failResolver(t: Scene, code: string): void {
+/** From here on each look-up fails with this code. Returns the names that are asked for. */
+export function failResolver(t: Scene, code: string): readonly string[] {
+  const asked: string[] = [];
   const { lookup } = dns;
   const error = Object.assign(new Error(`getaddrinfo ${code}`), { code });
-  replaceLookup((_name: string, _options: unknown, tell: (cause: Error) => void) => tell(error));
+  replaceLookup((name: string, _options: unknown, tell: (cause: Error) => void) => {
+    asked.push(name);
+    tell(error);
+  });
   t.after(() => replaceLookup(lookup));
+  return asked;
 }
 
 function replaceLookup(by: unknown): void {

@@ -1,6 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { TestContext } from 'node:test';
 import type { Body } from '../../src/bodies/body.ts';
+import type { HealthRule } from '../../src/config/config.ts';
 import { codeOf } from '../../src/content/error-code.ts';
 import type { Progress } from '../../src/upstream/exchange.ts';
 import { createUpstream } from '../../src/upstream/upstream.ts';
@@ -21,6 +22,7 @@ interface SceneOptions {
   readonly bodyOf?: (bytes: Buffer) => Body;
   /** Targets beside the silent one. They come first. */
   readonly others?: readonly string[];
+  readonly health?: HealthRule;
 }
 
 /** An upstream with one connection that is silent, and clients whose requests all go there. */
@@ -36,6 +38,7 @@ export async function startUpstreamScene(
     ca,
     others = [],
     header = [],
+    health,
   }: SceneOptions = {},
 ) {
   const silent = await startRawUpstream(t);
@@ -47,6 +50,8 @@ export async function startUpstreamScene(
     setAside: [] as string[],
     errors: [] as string[],
     usedAgain: [] as string[],
+    unhealthy: [] as string[],
+    healthyAgain: [] as string[],
     onSend: (_res: ServerResponse): unknown => undefined,
     method: 'POST',
   };
@@ -56,6 +61,7 @@ export async function startUpstreamScene(
       targets: [target ?? silent.url, ...others],
       timeouts: { connectMs, responseMs, idleMs: 60_000 },
       connections,
+      health,
       preserveHost: false,
       ca,
     },
@@ -63,6 +69,8 @@ export async function startUpstreamScene(
       countError: (_upstream, kind) => started.errors.push(kind),
       setAside: (_upstream, aside) => started.setAside.push(aside),
       usedAgain: (_upstream, back) => started.usedAgain.push(back),
+      unhealthy: (_upstream, ill, { message }) => started.unhealthy.push(`${ill}: ${message}`),
+      healthyAgain: (_upstream, well) => started.healthyAgain.push(well),
     },
   );
   t.after(() => upstream.close());

@@ -13,6 +13,35 @@ const timeouts = section('How long the gateway waits for this upstream.', {
   ),
 });
 
+/** For a health check of which only the path is written. */
+export const healthDefaults = { every: '10s', timeout: '2s' } as const;
+
+const health = {
+  description:
+    'Ask each target for this path, and leave out those that do not answer 2xx while others do: a path, or path and the rest. Absent, nobody asks.',
+  type: ['object', 'string'],
+  format: 'health',
+  additionalProperties: false,
+  required: ['path'],
+  properties: {
+    path: text('What is asked for with GET and no key, such as /healthz; it may have a query.', {
+      format: 'health-path',
+    }),
+    every: duration('How often, by each worker; up to a tenth sooner, so that they do not ask in step.', {
+      default: healthDefaults.every,
+    }),
+    timeout: duration('For the whole answer, once there is a connection.', {
+      default: healthDefaults.timeout,
+    }),
+    host: text(
+      "The Host header of a check, for a target that does not answer to its own name; the target's when absent.",
+      {
+        format: 'host',
+      },
+    ),
+  },
+} as const satisfies JSONSchema;
+
 export const upstreams = {
   description: 'The services behind the gateway, by name.',
   type: 'object',
@@ -28,6 +57,7 @@ export const upstreams = {
       },
     ),
     timeouts,
+    health,
     connections: integer(
       'Requests at work at each target, each on its own connection; further ones wait in line for at most `timeouts.response`. A connection kept for later is closed when there would be more.',
       { minimum: 1, maximum: 65_535, default: 256 },

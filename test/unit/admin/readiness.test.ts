@@ -19,6 +19,7 @@ function createTarget() {
 }
 
 const works = async (): Promise<void> => undefined;
+const unasked = () => [];
 const fails = async (): Promise<void> => {
   throw new Error('no connection');
 };
@@ -26,8 +27,8 @@ const fails = async (): Promise<void> => {
 test('what takes long keeps nobody waiting: it counts as it last turned out', async () => {
   const slow = createTarget();
   const upstreams = [
-    { name: 'near', probe: works },
-    { name: 'slow', probe: slow.attempt },
+    { name: 'near', probe: works, health: unasked },
+    { name: 'slow', probe: slow.attempt, health: unasked },
   ];
   const readiness = createReadiness({ probe: works }, () => upstreams);
   const unknown = {
@@ -56,7 +57,7 @@ test('what takes long keeps nobody waiting: it counts as it last turned out', as
 });
 
 test('a store that has never answered is no ground to send traffic', async () => {
-  const near = { name: 'near', probe: works };
+  const near = { name: 'near', probe: works, health: unasked };
   const readiness = createReadiness({ probe: createTarget().attempt }, () => [near]);
   const verdict = { ready: false, readyWithoutStore: true, reasons: ['the store has not answered yet'] };
   assert.deepEqual(await readiness.check(), verdict);
@@ -64,7 +65,7 @@ test('a store that has never answered is no ground to send traffic', async () =>
 
 test('why the store does not answer is told, without its password', async (t) => {
   const redis = await startRedisServer(t, { args: ['--requirepass', 'right'] });
-  const near = { name: 'near', probe: works };
+  const near = { name: 'near', probe: works, health: unasked };
   const address = parseStoreAddress(redis.url.replace('//', '//:swordfish@'));
   const store = await openStore(address);
   t.after(() => store.close());
@@ -75,12 +76,22 @@ test('why the store does not answer is told, without its password', async (t) =>
 
 test('without its store a gateway is as ready as its upstreams and its drain leave it', async () => {
   const away = 'the store does not answer';
-  const far = createReadiness({ probe: fails }, () => [{ name: 'far', probe: fails }]);
+  const far = createReadiness({ probe: fails }, () => [{ name: 'far', probe: fails, health: unasked }]);
   const reasons = [away, 'no target of upstream far can be reached: no connection'];
   assert.deepEqual(await far.check(), { ready: false, readyWithoutStore: false, reasons });
-  const near = createReadiness({ probe: fails }, () => [{ name: 'near', probe: works }]);
+  const near = createReadiness({ probe: fails }, () => [{ name: 'near', probe: works, health: unasked }]);
   assert.deepEqual(await near.check(), { ready: false, readyWithoutStore: true, reasons: [away] });
   near.drain();
   const verdict = { ready: false, readyWithoutStore: false, reasons: ['the gateway is stopping'] };
   assert.deepEqual(await near.check(), verdict);
+});
+
+test('targets that are not healthy are told of, and as requests go there all the same the gateway stays ready', async () => {
+  const target = 'http://127.0.0.1:1';
+  const health = [{ target, fault: new Error('it answered 404 to a health check') }];
+  const ill = { name: 'ill', probe: works, health: () => health };
+  const well = { name: 'well', probe: works, health: () => [{ target, fault: undefined }] };
+  const readiness = createReadiness({ probe: works }, () => [ill, well]);
+  const reasons = [`target ${target} of upstream ill is not healthy: it answered 404 to a health check`];
+  assert.deepEqual(await readiness.check(), { ready: true, readyWithoutStore: true, reasons });
 });

@@ -141,10 +141,10 @@ test('a store is shown with its servers, and its database if that has a number',
   }
 });
 
-test('uploads and upgrades are part of the summary', (t) => {
+test('uploads, upgrades and health checks are part of the summary', (t) => {
   const file = writeTemporary(
     t,
-    `upstreams: { a: { targets: ["http://h"] } }
+    `upstreams: { a: { targets: ["http://h", "http://i"], health: /healthz } }
 routes:
   - path: /form
     methods: [POST]
@@ -156,6 +156,7 @@ routes:
 `,
   );
   const { stdout } = run(file);
+  assert.match(stdout, /upstreams +a → http:\/\/h http:\/\/i \(health \/healthz\)/);
   assert.match(stdout, /\/form .*form ≤ 2 MB: file ≤ 1 MB \(audio\/wav\), more\? ≤ 2 MB, whole/);
   assert.match(stdout, /\/open .*form ≤ 2 MB: any files, whole/);
   assert.match(stdout, /\/file .*file ≤ 10 MB, streamed/);

@@ -48,10 +48,11 @@ upstreams:
   old:
     targets: ['http://127.0.0.1:9001', 'https://localhost:9002']
     timeouts: { connect: 1s, response: 20s, idle: 3m }
+    health: { path: '/up?full', every: 30s, timeout: 500ms, host: api.example.org }
     connections: 7
     preserveHost: true
     ca: CERTIFICATE
-  new: { targets: ['http://127.0.0.1:9003'] }
+  new: { targets: ['http://127.0.0.1:9003'], health: /healthz }
 versions:
   v1:
     upstream: old
@@ -157,6 +158,7 @@ upstreams:
     name: old
     targets: ['http://127.0.0.1:9001', 'https://localhost:9002']
     timeouts: { connectMs: 1000, responseMs: 20000, idleMs: 180000 }
+    health: { path: '/up?full', everyMs: 30000, timeoutMs: 500, host: api.example.org }
     connections: 7
     preserveHost: true
     ca: ${JSON.stringify(cert)}
@@ -164,6 +166,7 @@ upstreams:
     name: new
     targets: ['http://127.0.0.1:9003']
     timeouts: { connectMs: 2000, responseMs: 30000, idleMs: 60000 }
+    health: { path: /healthz, everyMs: 10000, timeoutMs: 2000 }
     connections: 256
     preserveHost: false
 versions:

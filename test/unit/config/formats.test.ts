@@ -5,6 +5,10 @@ import { formats, type FormatName } from '../../../src/config/formats.ts';
 const long = (length: number) => 'a'.repeat(length);
 const words = (text: string) => text.split(' ');
 const durations = ['1ms', '24d', '576h'];
+const askedPaths = {
+  takes: words('/ /healthz /a/b?full=1&x=%20 //'),
+  refuses: ['', 'healthz', '/a b', '/a#b', '/ä', '/a\r\nX: y', 'http://h/healthz'],
+};
 const noDurations = ['', '10', '10 s', 'x10s', '10sx', '1.5s', '-1s', '25d', '577h', '1w'];
 
 /** The edges of what is a text of each format. */
@@ -40,6 +44,12 @@ const edges: Readonly<
       ...words('fd00::/7 2001:db8:8000::/32 64:ff9b::192.0.2.1/127 10.0.0.0/8/8 10.0.0.0/a 10.0.0.0/8a'),
       ...words('10.0.0.0/0008 ::/129 fe80::1%eth0'),
     ],
+  },
+  health: askedPaths,
+  'health-path': askedPaths,
+  host: {
+    takes: [long(255), ...words('api.example.com a_b:8080 [::1]:80 10.0.0.1')],
+    refuses: ['', long(256), ...words('a/b a@b http://h'), 'a b', 'a\r\nX:'],
   },
   instant: {
     takes: [

@@ -11,10 +11,16 @@ function threeTargets() {
       targets: ['http://127.0.0.1:1', 'http://127.0.0.1:2', 'http://127.0.0.1:3'],
       timeouts: { connectMs: 1000, responseMs: 1000, idleMs: 1000 },
       connections: 1,
+      health: undefined,
       preserveHost: false,
       ca: undefined,
     },
-    { setAside: () => undefined, usedAgain: () => undefined },
+    {
+      setAside: () => undefined,
+      usedAgain: () => undefined,
+      unhealthy: () => undefined,
+      healthyAgain: () => undefined,
+    },
   );
   const [one, two, three] = targets.all as [Target, Target, Target];
   /** Which come next, in their order of numbers. */
