@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import { printAddress } from '../config/addresses.ts';
-import type { BodyRule, Config, Route, UpstreamConfig, Version } from '../config/config.ts';
+import type { BodyRule, Config, JsonBodyRule, Route, UpstreamConfig, Version } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { printLimits } from '../config/print-plan.ts';
 import { printStore } from '../config/print-store.ts';
@@ -109,9 +109,12 @@ function bodyText(body: BodyRule): string {
   if (body.kind === 'none') return 'no body';
   if (body.kind === 'upload') return uploadText(body.upload);
   const most = printSize(body.sizeMax);
-  return body.kind === 'any'
-    ? `any body ≤ ${most}`
-    : `JSON ≤ ${most}${body.check === undefined ? '' : ', schema'}`;
+  return body.kind === 'any' ? `any body ≤ ${most}` : `JSON ≤ ${most}${schemaText(body)}`;
+}
+
+function schemaText({ check: schema, onMismatch }: Pick<JsonBodyRule, 'check' | 'onMismatch'>): string {
+  if (schema === undefined) return '';
+  return onMismatch === 'report' ? ', schema (only reported)' : ', schema';
 }
 
 function uploadText(rule: UploadRule): string {

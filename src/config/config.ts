@@ -187,7 +187,12 @@ export interface JsonBodyRule {
   readonly valuesMax: number;
   readonly suffixed: boolean;
   readonly check: BodyCheck | undefined;
+  /** Unused without a check. */
+  readonly onMismatch: OnMismatch;
 }
+
+/** What becomes of a body that does not fit its schema: `report` forwards it all the same, and says so in log and metrics. */
+export type OnMismatch = 'refuse' | 'report';
 
 export interface UploadBodyRule {
   readonly kind: 'upload';

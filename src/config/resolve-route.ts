@@ -47,9 +47,9 @@ function resolveBody(body: RawRoute['body'], check: BodyCheck | undefined, reque
 }
 
 function resolveJson(json: NonNullable<RawBody['json']>, check: BodyCheck | undefined): BodyRule {
-  const { maxSize, maxDepth, maxValues, suffixed } = json;
+  const { maxSize, maxDepth, maxValues, suffixed, onMismatch } = json;
   const bounds = { sizeMax: size(maxSize), depthMax: maxDepth, valuesMax: maxValues };
-  return { kind: 'json', ...bounds, suffixed, check };
+  return { kind: 'json', ...bounds, suffixed, check, onMismatch };
 }
 
 function resolveAny({ maxSize, minRate, timeout }: NonNullable<RawBody['any']>, requestMs: number): BodyRule {

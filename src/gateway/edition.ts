@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { createAnswerer } from '../answer.ts';
-import type { Config } from '../config/config.ts';
+import type { BodyRule, Config } from '../config/config.ts';
 import { createJourney, type Provisions, type Travel } from '../journey.ts';
 import { createWording, type Wording } from '../refusals.ts';
 import type { Admission } from '../stages/admit.ts';
@@ -36,6 +36,7 @@ export function openEdition(written: Config, parts: Parts, before?: Edition): Ed
   const wording = createWording(config.errors);
   for (const name of config.upstreams.keys()) parts.metrics.expectUpstream(name);
   for (const [name, plan] of config.plans) parts.metrics.expectPlan(name, plan);
+  for (const { name, body } of config.routes) if (isOnTrial(body)) parts.metrics.expectMismatches(name);
   return {
     config,
     upstreams,
@@ -87,6 +88,11 @@ function admissionOf({ plans }: Config, { quotas, metrics, logger }: Parts): Adm
       logger.warn({ keyId, plan, quota: name, used, limit }, 'a key is near its limit');
     },
   };
+}
+
+/** Whether the schema of a body only reports what does not fit it. */
+function isOnTrial(body: BodyRule): boolean {
+  return body.kind === 'json' && body.onMismatch === 'report';
 }
 
 function createUpstreams(config: Config, { upstreamEvents }: Parts, before?: Edition): Edition['upstreams'] {

@@ -3,6 +3,7 @@ import { readArriving, type Arrivals } from '../bodies/arriving-body.ts';
 import { inMemory, noBodyMemory, type BodyMemory } from '../bodies/body-memory.ts';
 import { noBody, type Body } from '../bodies/body.ts';
 import { collectBody, takeArrived, tooLarge } from '../bodies/collect-body.ts';
+import type { MismatchNote } from '../bodies/mismatch-note.ts';
 import type { AnyBodyRule, BodyRule, JsonBodyRule, UploadBodyRule } from '../config/config.ts';
 import { Refusal } from '../refusals.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
@@ -24,7 +25,7 @@ export interface BodyOrder {
   readonly head: Head;
   readonly rule: BodyRule;
   readonly rooms: BodyRooms;
-  readonly arrivals: Arrivals;
+  readonly arrivals: Arrivals & MismatchNote;
 }
 
 /**
@@ -72,17 +73,15 @@ function readWholeJson(res: ServerResponse, order: BodyOrder, rule: JsonBodyRule
     head.contentLength === 0 ? noBody.bytes : takeArrived(res.req, head.contentLength, rooms.memory);
   if (bytes !== undefined) {
     arrivals.bytesIn = bytes.length;
-    return checkJson(bytes, rule, rooms.memory);
+    return checkJson(bytes, rule, order);
   }
-  return collectBody(res.req, rule.sizeMax, order).then((collected) =>
-    checkJson(collected, rule, rooms.memory),
-  );
+  return collectBody(res.req, rule.sizeMax, order).then((collected) => checkJson(collected, rule, order));
 }
 
-function checkJson(bytes: Buffer, rule: JsonBodyRule, memory: BodyMemory): Body {
-  const body = inMemory(bytes, memory);
+function checkJson(bytes: Buffer, rule: JsonBodyRule, { rooms, arrivals }: BodyOrder): Body {
+  const body = inMemory(bytes, rooms.memory);
   try {
-    readJson(bytes, rule);
+    arrivals.mismatch = readJson(bytes, rule);
   } catch (refusal) {
     body.release();
     throw refusal;

@@ -4,12 +4,15 @@ import { Refusal } from '../refusals.ts';
 
 /**
  * Takes the whole body and returns when it is JSON that every parser reads the same way and that fits the route's
- * schema; the bytes themselves are what is forwarded. Refuses with `body_malformed` and `body_invalid`.
+ * schema; the bytes themselves are what is forwarded. Refuses with `body_malformed` and `body_invalid`. Where the route only
+ * reports what does not fit, it returns the sentence that the client would have got.
  */
-export function readJson(bytes: Buffer, rule: JsonBodyRule): void {
+export function readJson(bytes: Buffer, rule: JsonBodyRule): string | undefined {
   const value = parse(bytes, rule);
-  const problem = rule.check?.(value);
-  if (problem !== undefined) throw new Refusal('body_invalid', { message: problem });
+  const mismatch = rule.check?.(value);
+  if (mismatch !== undefined && rule.onMismatch === 'refuse')
+    throw new Refusal('body_invalid', { message: mismatch });
+  return mismatch;
 }
 
 /**

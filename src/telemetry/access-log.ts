@@ -76,6 +76,7 @@ export function accessLine(req: IncomingMessage, res: ServerResponse, withhold: 
     refusal: visit.refusal,
     keyProblem: visit.keyProblem,
     refusedKeyId: visit.refusedKeyId,
+    mismatch: visit.mismatch?.slice(0, 256),
     cut: visit.cut,
     bytesIn: visit.bytesIn,
     bytesOut: visit.bytesOut,

@@ -133,6 +133,11 @@ function requestMetrics(registry: Registry) {
     help: 'Requests by route, status class and refusal code ("none" when answered).',
     labelNames: ['route', 'status', 'refusal'],
   });
+  const mismatches = new CounterTally(registry, {
+    name: 'gatehouse_body_mismatches_total',
+    help: 'Bodies that do not fit their schema, where that is only reported (onMismatch).',
+    labelNames: ['route'],
+  });
   const duration = new HistogramTally(registry, {
     name: 'gatehouse_request_duration_seconds',
     help: 'From the head of a request to the end of its answer.',
@@ -153,6 +158,7 @@ function requestMetrics(registry: Registry) {
     countRequest: (visit: Visit, status: number): void => {
       const route = visit.route ?? noRoute;
       requests.count(route, classOf(status), visit.refusal ?? 'none');
+      if (visit.mismatch !== undefined) mismatches.count(route);
       duration.measure(route, visit.tookMs / 1000);
       if (visit.upstreamMs !== undefined && visit.upstream !== undefined) {
         upstreamDuration.measure(visit.upstream, visit.upstreamMs / 1000);
@@ -161,6 +167,7 @@ function requestMetrics(registry: Registry) {
     /** Counts a request that could not even be parsed. */
     countUnreadable: (status: number, refusal: RefusalCode) =>
       requests.count(noRoute, classOf(status), refusal),
+    expectMismatches: (route: string) => mismatches.expect(route),
     countUpstreamError: (upstream: string, kind: (typeof upstreamErrors)[number]) =>
       errors.count(upstream, kind),
     expectUpstream: (upstream: string): void => {

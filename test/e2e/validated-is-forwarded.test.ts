@@ -14,12 +14,28 @@ const schema = {
   required: ['firstName', 'lastName'],
   properties: { firstName: { type: 'string' }, lastName: { type: 'string' } },
 };
+/** Where the same schema only reports. */
+const trialPath = '/v1/trial';
+
 const door = await openDoor(
   { after },
   {
     // As much as some bodies of the longest that the route takes.
     limits: { bodyMemory: '32KB' },
-    routes: [{ path: namePath, methods: ['POST'], body: { json: { maxSize: '16KB', schema } } }],
+    plans: { free: {}, once: { quotas: [{ name: 'life', limit: 1, per: 'lifetime' }] } },
+    keys: [
+      { id: 'demo', plan: 'free', secret: demoKey },
+      { id: 'once', plan: 'once', secret: 'k-once' },
+    ],
+    routes: [
+      { path: namePath, methods: ['POST'], body: { json: { maxSize: '16KB', schema } } },
+      {
+        name: 'trial',
+        path: trialPath,
+        methods: ['POST'],
+        body: { json: { maxSize: '16KB', schema, onMismatch: 'report' } },
+      },
+    ],
   },
 );
 
@@ -66,22 +82,12 @@ const bodies: [name: string, type: string, body: string | Buffer, outcome: 'pass
   ['with a name that is no string', plain, '{"firstName":"a","lastName":["secret-value"]}', 'body_invalid'],
 ];
 
+const framings = ['declared', 'chunked'] as const;
+
 for (const [title, type, body, outcome] of bodies) {
-  for (const framing of ['declared', 'chunked'] as const) {
+  for (const framing of framings) {
     test(`the upstream sees the bytes that were validated, or none: a ${framing} body ${title}`, async () => {
-      const headers = [
-        ['apiKey', demoKey],
-        ['Content-Type', type],
-      ] as const;
-      const [answer] = await door.send(
-        framing === 'declared'
-          ? requestBytes(`POST ${namePath}`, headers, body)
-          : requestBytes(
-              `POST ${namePath}`,
-              [...headers, ['Transfer-Encoding', 'chunked']],
-              inChunks(Buffer.from(body)),
-            ),
-      );
+      const [answer] = await door.send(postBytes(namePath, type, body, framing));
       const reached = door.reached();
       if (outcome !== 'passes') {
         assertRefused(answer, outcome);
@@ -100,6 +106,64 @@ for (const [title, type, body, outcome] of bodies) {
     });
   }
 }
+
+for (const framing of framings) {
+  test(`a schema that only reports refuses nobody, and all else that is refused stays so: ${framing}`, async () => {
+    const { gateway } = door;
+    const countBefore = await mismatches();
+    const told = new Map<string | undefined, string | undefined>();
+    for (const [title, type, body, outcome] of bodies) {
+      const [answer] = await door.send(postBytes(trialPath, type, body, framing));
+      const reached = door.reached();
+      const refused = outcome !== 'passes' && outcome !== 'body_invalid';
+      if (refused) assertRefused(answer, outcome, undefined, title);
+      else
+        assert.deepEqual([answer?.status, answer?.headers['x-gatehouse-refusal']], [200, undefined], title);
+      assert.deepEqual(
+        reached.map((request) => request.body),
+        refused ? [] : [Buffer.from(body)],
+        title,
+      );
+      const [strict] = await door.send(postBytes(namePath, type, body, framing));
+      door.reached();
+      const { error } = outcome === 'body_invalid' ? JSON.parse(strict?.text ?? '') : {};
+      told.set(answer?.headers['x-request-id'], error);
+    }
+    const lines = await until(() => {
+      const ours = gateway.logs().filter(({ requestId }) => told.has(requestId as string));
+      return ours.length === told.size ? ours : undefined;
+    });
+    for (const { requestId, mismatch } of lines) assert.equal(mismatch, told.get(requestId as string));
+    const reported = [...told.values()].filter((sentence) => sentence !== undefined);
+    assert.deepEqual(reported, [
+      'the body must be an object',
+      'lastName is required',
+      'lastName must be a string',
+    ]);
+    assert.equal((await mismatches()) - countBefore, reported.length);
+  });
+}
+
+/** Of the one route that reports them: others have no such series. */
+async function mismatches(): Promise<number> {
+  const series = (await door.gateway.metrics()).match(/^gatehouse_body_mismatches_total\{.*$/gm) ?? [];
+  assert.equal(series.length, 1);
+  return Number(/^gatehouse_body_mismatches_total\{route="trial"\} (\d+)$/.exec(series[0])?.[1]);
+}
+
+test('a body that is only reported is charged as any other', async () => {
+  const bytes = requestBytes(
+    `POST ${trialPath}`,
+    [
+      ['apiKey', 'k-once'],
+      ['Content-Type', plain],
+    ],
+    '{}',
+  );
+  assert.equal((await door.send(bytes))[0]?.status, 200);
+  assertRefused((await door.send(bytes))[0], 'quota_exhausted');
+  assert.equal(door.reached().length, 1);
+});
 
 test('a body that came in pieces while its request waited is taken whole, and its memory comes back', async (t) => {
   const { gateway, upstream } = door;
@@ -135,6 +199,21 @@ test('a body that came in pieces while its request waited is taken whole, and it
     );
   }
 });
+
+function postBytes(
+  path: string,
+  type: string,
+  body: string | Buffer,
+  framing: (typeof framings)[number],
+): Buffer {
+  const headers = [
+    ['apiKey', demoKey],
+    ['Content-Type', type],
+  ] as const;
+  if (framing === 'declared') return requestBytes(`POST ${path}`, headers, body);
+  const chunked = [...headers, ['Transfer-Encoding', 'chunked']] as const;
+  return requestBytes(`POST ${path}`, chunked, inChunks(Buffer.from(body)));
+}
 
 /** Seven bytes at a time, so that characters and tokens are cut in two. */
 function inChunks(body: Buffer): Buffer {

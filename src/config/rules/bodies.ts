@@ -40,6 +40,16 @@ export const patternsAreQuick: Rule = ({ config }, report) => {
   }
 };
 
+/** A schema that refuses nobody is easily forgotten. */
+export const schemasRefuse: Rule = ({ config }, report) => {
+  for (const { json } of bodiesOf(config)) {
+    if (json?.onMismatch !== 'report') continue;
+    if (json.schema !== undefined)
+      report.warning(json, 'onMismatch', 'what does not fit the schema is forwarded all the same');
+    else if (!report.isBroken(json, 'schema')) report.problem(json, 'onMismatch', 'report needs a schema');
+  }
+};
+
 /** Why a pattern is slow on texts of that `maxLength`, if the schema gives one, and one that keeps it quick. */
 function faultOf(
   pattern: string,

@@ -1,5 +1,6 @@
 import { costMax } from '../plan-rule.ts';
 import { boolean, duration, integer, list, mapping, size, text } from './kinds.ts';
+import { onMismatch } from './mismatches.ts';
 import { file, upload } from './uploads.ts';
 
 /** The methods a route can allow. CONNECT and TRACE are not among them, so no route ever lets them through. */
@@ -45,6 +46,7 @@ const json = mapping('Take a JSON body (RFC 8259, UTF-8), checked before the ups
       'JSON Schema (draft 2020-12) of the body; any JSON passes when absent. ${…} is not expanded inside it.',
     type: 'object',
   },
+  onMismatch,
 });
 
 const any = mapping(

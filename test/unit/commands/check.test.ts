@@ -115,6 +115,21 @@ test('a file that is not there is one line and code 1', () => {
   assert.equal(stderr, '/does/not/exist.yaml cannot be read: there is no such file\n');
 });
 
+test('a schema that only reports is named, in the list of routes and by a warning', (t) => {
+  const bodies = ['{ schema: {} }', '{ schema: {}, onMismatch: report }'];
+  const routes = bodies.map(
+    (json, at) => `  - { path: /${at}, methods: [POST], upstream: a, body: { json: ${json} } }`,
+  );
+  const { stdout } = run(
+    writeTemporary(t, `${base.trimEnd().split('\n')[0]}\nroutes:\n${routes.join('\n')}\n`),
+  );
+  assert.match(stdout, /JSON ≤ 64 KB, schema +cost/);
+  assert.match(stdout, /JSON ≤ 64 KB, schema \(only reported\) +cost/);
+  assert.deepEqual(stdout.match(/(?<=^warning \S+:4:\d+: ).*$/gm), [
+    'routes[1].body.json.onMismatch: what does not fit the schema is forwarded all the same',
+  ]);
+});
+
 test('warnings are part of the summary', (t) => {
   const file = writeTemporary(t, `${base}plans: { p: {} }\nkeys: [{ id: k, plan: p, secret: short }]\n`);
   assert.match(run(file).stdout, /warning .*keys\[0\]\.secret: is shorter than 16 characters/);

@@ -69,7 +69,7 @@ routes:
     costHeader: X-Cost
     body:
       json:
-        { maxSize: 1KB, maxDepth: 4, maxValues: 50, suffixed: true, schema: { required: [name] } }
+        { maxSize: 1KB, maxDepth: 4, maxValues: 50, suffixed: true, schema: { required: [name] }, onMismatch: report }
   - path: /v1/form
     methods: [POST]
     body:
@@ -185,7 +185,7 @@ routes:
     version: *v1
     cost: 3
     costHeader: x-cost
-    body: { kind: json, sizeMax: 1024, depthMax: 4, valuesMax: 50, suffixed: true, check: a check }
+    body: { kind: json, sizeMax: 1024, depthMax: 4, valuesMax: 50, suffixed: true, check: a check, onMismatch: report }
   - name: /api/v1/form
     path: /api/v1/form
     methods: [POST]
@@ -252,7 +252,8 @@ spool: { memoryMax: ${21 * 1024 ** 2}, diskMax: ${22 * 1024 ** 2}, directory: /v
 forwarded: true
 drain: { delayMs: 23000, timeoutMs: 24000 }
 log: { level: debug, format: json }
-warnings: []
+warnings:
+  - 'routes[0].body.json.onMismatch: what does not fit the schema is forwarded all the same'
 `;
 
 /** The least that loads, with each kind of body and the upgrade as if they were left out. */
@@ -297,7 +298,7 @@ routes:
     methods: [POST]
     upstream: a
     cost: 1
-    body: { kind: json, sizeMax: ${64 * 1024}, depthMax: 32, valuesMax: 200000, suffixed: false }
+    body: { kind: json, sizeMax: ${64 * 1024}, depthMax: 32, valuesMax: 200000, suffixed: false, onMismatch: refuse }
   - name: /a
     path: /a
     methods: [POST]
@@ -399,10 +400,11 @@ function readOrErrors(file: string, parts: Part, cert: string): unknown {
   }
 }
 
-/** As JSON would have it, with a word for each check of a body: two that do the same are not equal. */
+/** As JSON would have it, with a word for each check of a body: two that do the same are not equal. Warnings are without a place. */
 function plain(loaded: Config): unknown {
   const { file: _file, ...config } = loaded;
-  const text = JSON.stringify(config, (_name, value: unknown) => {
+  const warnings = config.warnings.map((warning) => warning.replace(/^\S+:\d+:\d+: /, ''));
+  const text = JSON.stringify({ ...config, warnings }, (_name, value: unknown) => {
     if (typeof value === 'function') return 'a check';
     return value instanceof Map ? Object.fromEntries(value) : value;
   });

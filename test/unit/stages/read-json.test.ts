@@ -18,7 +18,10 @@ const rule: JsonBodyRule = {
     required: ['firstName'],
     properties: { firstName: { type: 'string' } },
   }),
+  onMismatch: 'refuse',
 };
+
+const lenient: JsonBodyRule = { ...rule, onMismatch: 'report' };
 
 const bodies: [name: string, body: string, code: RefusalCode, sentence: string][] = [
   ['no body', '', 'body_malformed', 'The body is empty'],
@@ -78,8 +81,9 @@ const declared: { name: string; value: string | undefined; suffixed?: boolean; t
 ];
 
 describe('readJson', () => {
-  it('takes a body that fits', () => {
-    readJson(Buffer.from('{"firstName":"Ada","more":[1]}'), rule);
+  it('takes a body that fits, and has nothing to report', () => {
+    const body = Buffer.from('{"firstName":"Ada","more":[1]}');
+    assert.deepEqual([readJson(body, rule), readJson(body, lenient)], [undefined, undefined]);
   });
 
   it('takes any JSON where the route has no schema', () => {
@@ -96,6 +100,13 @@ describe('readJson', () => {
       assert.equal(refusal?.code, code);
       assert.equal(refusal?.publicMessage, sentence);
       assert.equal(refusal?.cause, undefined);
+    });
+
+    it(`${code === 'body_invalid' ? 'only reports' : 'refuses'} ${name} where the schema refuses nobody`, () => {
+      let reported: string | undefined;
+      const refusal = refusalOf(() => (reported = readJson(Buffer.from(body), lenient)));
+      const isReported = code === 'body_invalid';
+      assert.deepEqual([refusal?.code, reported], isReported ? [undefined, sentence] : [code, undefined]);
     });
   }
 });

@@ -34,6 +34,11 @@ test('a line has what there is of a request, and that it is owed, and no word of
   assert.deepEqual(fieldsOf(owing), [...always.slice(0, -1), 'owed', 'client', 'cause']);
 });
 
+test('what a line says of a body that does not fit its schema is bounded', () => {
+  assert.equal(lineOf(aVisit({ mismatch: 'name is required' }))['mismatch'], 'name is required');
+  assert.equal(lineOf(aVisit({ mismatch: 'n'.repeat(300) }))['mismatch'], 'n'.repeat(256));
+});
+
 const [trace, span] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7'];
 for (const [traceparent, traceId] of [
   [undefined, undefined],

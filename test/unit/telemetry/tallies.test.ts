@@ -88,11 +88,18 @@ test('what an alert watches is there at 0 before it happens, and goes up by noth
   const figures = async (): Promise<readonly string[]> =>
     (await metrics.registry.metrics())
       .split('\n')
-      .flatMap((line) => /^gatehouse_((?:upstream_errors|quota|key|config|worker)_.*)/.exec(line)?.[1] ?? []);
+      .flatMap(
+        (line) => /^gatehouse_((?:body|upstream_errors|quota|key|config|worker)_.*)/.exec(line)?.[1] ?? [],
+      );
+  metrics.expectMismatches('names');
   metrics.expectUpstream('backend');
   metrics.expectPlan('free', { quotas: [aQuota(10, 'month', { warnAt: 0.8 }), aQuota(10, 'day')] });
   const before = await figures();
   assert.ok(before.every((line) => line.endsWith(' 0')));
+  for (const mismatch of ['name is required', undefined]) {
+    const visit = new Visit('request', { peer: '192.0.2.1', client: '192.0.2.1', trusted: false });
+    metrics.countRequest(Object.assign(visit, { route: 'names', mismatch }), 200);
+  }
   metrics.countUpstreamError('backend', 'cut');
   for (const slowed of [true, true, false]) metrics.countKeyFailure(slowed);
   metrics.countReload('refused');
@@ -103,6 +110,7 @@ test('what an alert watches is there at 0 before it happens, and goes up by noth
   assert.deepEqual(
     after.filter((line) => !before.includes(line)),
     [
+      'body_mismatches_total{route="names"} 1',
       'upstream_errors_total{upstream="backend",kind="cut"} 1',
       'quota_decisions_total{plan="free",outcome="owed"} 1',
       'quota_near_limit_total{plan="free",quota="month"} 1',
