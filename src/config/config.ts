@@ -1,6 +1,7 @@
 import type { RefusalCode, RefusalWording } from '../refusals.ts';
 import type { BodyCheck } from './body-schema/compile-schema.ts';
 import type { PlanRule } from './plan-rule.ts';
+import type { OnMismatch } from './schema/mismatches.ts';
 import type { UploadRule } from './upload-rule.ts';
 
 /**
@@ -190,9 +191,6 @@ export interface JsonBodyRule {
   /** Unused without a check. */
   readonly onMismatch: OnMismatch;
 }
-
-/** What becomes of a body that does not fit its schema: `report` forwards it all the same, and says so in log and metrics. */
-export type OnMismatch = 'refuse' | 'report';
 
 export interface UploadBodyRule {
   readonly kind: 'upload';

@@ -61,7 +61,7 @@ function resolveAny({ maxSize, minRate, timeout }: NonNullable<RawBody['any']>, 
 }
 
 function resolveForm(form: RawUpload, check: BodyCheck | undefined): BodyRule {
-  const { maxCount, maxSize, names, schema } = form.fields;
+  const { maxCount, maxSize, names, schema, onMismatch } = form.fields;
   const upload = {
     kind: 'form',
     sizeMax: size(form.maxSize),
@@ -73,6 +73,7 @@ function resolveForm(form: RawUpload, check: BodyCheck | undefined): BodyRule {
       sizeMax: size(maxSize),
       names,
       check,
+      onMismatch,
       kinds: readFieldKinds(schema ?? {}),
     },
     others: form.others,

@@ -1,5 +1,6 @@
 import type { BodyCheck } from './body-schema/compile-schema.ts';
 import type { FieldKind } from './body-schema/field-kinds.ts';
+import type { OnMismatch } from './schema/mismatches.ts';
 
 /** What a route with an upload asks of its body, complete, with no default left open. Sizes are in bytes. */
 export type UploadRule = FormRule | BareFileRule;
@@ -47,6 +48,8 @@ interface FieldsRule {
   readonly names: readonly string[] | undefined;
   /** Gets an object of all text fields: strings, or arrays of them as `kinds` says. */
   readonly check: BodyCheck | undefined;
+  /** Unused without a check. */
+  readonly onMismatch: OnMismatch;
   /** By name. A field not here is a text. Unused without a check. */
   readonly kinds: ReadonlyMap<string, FieldKind>;
 }

@@ -113,7 +113,8 @@ async function readUploaded(
   try {
     if (head.expectsContinue) res.writeContinue();
     const arriving = readArriving(res.req, { ...arrival, tooSlow: 'upload_too_slow', arrivals });
-    return await readUpload(arriving, { head, rule: upload, spools: rooms.spools, released: giveBack });
+    const order = { head, rule: upload, spools: rooms.spools, note: arrivals, released: giveBack };
+    return await readUpload(arriving, order);
   } catch (error) {
     giveBack();
     throw error;

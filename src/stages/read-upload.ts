@@ -1,6 +1,7 @@
 import type { ArrivingBody } from '../bodies/arriving-body.ts';
 import type { StreamedBody } from '../bodies/body.ts';
 import { waitForFirst } from '../bodies/first-chunk.ts';
+import type { MismatchNote } from '../bodies/mismatch-note.ts';
 import { fieldsBytesMax } from '../config/held-bytes.ts';
 import type { UploadRule } from '../config/upload-rule.ts';
 import { checkUpload, checkUploadSize } from '../uploads/check-upload.ts';
@@ -14,6 +15,7 @@ interface UploadOrder {
   readonly head: Head;
   readonly rule: UploadRule;
   readonly spools: SpoolRoom;
+  readonly note: MismatchNote;
   /** Called once when nothing of the upload is held any more. */
   readonly released: () => void;
 }
@@ -24,7 +26,8 @@ interface UploadOrder {
  * file has passed. When it throws, nothing has been sent and nothing is held.
  */
 export async function readUpload(arriving: ArrivingBody, order: UploadOrder): Promise<StreamedBody> {
-  const checked = checkUpload(arriving.chunks, order.head.contentType, order.rule);
+  const { head, rule, note } = order;
+  const checked = checkUpload(arriving.chunks, { contentType: head.contentType, rule, note });
   if (order.rule.forward === 'whole') return await spooled(checked, order);
   return await streamed(checked, arriving, order);
 }

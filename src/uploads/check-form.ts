@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import type { MismatchNote } from '../bodies/mismatch-note.ts';
 import { printSize } from '../config/units.ts';
 import type { FileRule, FormRule } from '../config/upload-rule.ts';
 import { looseFieldName } from '../content/form-names.ts';
@@ -37,6 +38,7 @@ type OpenPart = (OpenFile | OpenField) & { readonly fact: PartFact };
 /** Checks the parts of a form against its rule as they arrive, and reports each part it has read to its end. */
 export class FormCheck implements PartHandler {
   readonly #rule: FormRule;
+  readonly #note: MismatchNote;
   readonly #partRead: (fact: PartFact) => void;
   readonly #counts = new Map<string, number>();
   readonly #values = new Map<string, string[]>();
@@ -46,8 +48,9 @@ export class FormCheck implements PartHandler {
   #hasFile = false;
   #part: OpenPart | undefined;
 
-  constructor(rule: FormRule, partRead: (fact: PartFact) => void) {
+  constructor(rule: FormRule, note: MismatchNote, partRead: (fact: PartFact) => void) {
     this.#rule = rule;
+    this.#note = note;
     this.#partRead = partRead;
   }
 
@@ -125,7 +128,7 @@ export class FormCheck implements PartHandler {
       ]),
     );
     const fault = check?.(fields);
-    if (fault !== undefined) throw invalid(fault);
+    if (fault !== undefined) this.#mismatch(fault);
   }
 
   #current(): OpenPart {
@@ -154,7 +157,10 @@ export class FormCheck implements PartHandler {
     if (this.#rule.others === 'refuse') throw this.#unexpectedFile();
     // Python's cgi, and all that look up files and texts together, would find its unchecked content as the value.
     if (this.#isKnownField(name)) {
-      throw invalid(`${name} must be sent as text`, 'file in the place of a text field');
+      const message = `${name} must be sent as text`;
+      const detail = 'file in the place of a text field';
+      if (this.#rule.fields.names?.includes(name)) throw invalid(message, detail);
+      this.#mismatch(message, detail);
     }
     // formidable 3 takes it for a text field, and as such the rule might refuse it.
     if (type === undefined) throw ambiguous('a file that no rule names declares no content type');
@@ -201,9 +207,15 @@ export class FormCheck implements PartHandler {
     const kind = kinds.get(name);
     if (values.length > 0 && kind !== 'list' && kind !== 'either') {
       const field = kind === undefined ? 'A form field that the schema does not list' : name;
-      throw invalid(`${field} must be sent once`, 'repeated text field');
+      this.#mismatch(`${field} must be sent once`, 'repeated text field');
     }
     values.push(value.toString('utf8'));
+  }
+
+  /** What is wrong by the schema alone. The first of it is told, as in a refusal. */
+  #mismatch(message: string, detail?: string): void {
+    if (this.#rule.fields.onMismatch === 'refuse') throw invalid(message, detail);
+    this.#note.mismatch ??= message;
   }
 
   /** The name of a text field where the rule knows it: what only the client chose is not repeated. */

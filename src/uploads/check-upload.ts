@@ -1,4 +1,5 @@
 import { tooLarge } from '../bodies/collect-body.ts';
+import type { MismatchNote } from '../bodies/mismatch-note.ts';
 import type { FormRule, BareFileRule, UploadRule } from '../config/upload-rule.ts';
 import { Refusal } from '../refusals.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
@@ -11,6 +12,13 @@ import { readDeclaredType } from './read-part-header.ts';
 import { createSecondReading } from './second-reading.ts';
 import { fileTooLarge, fileTooSmall, missing } from './upload-refusals.ts';
 
+/** What an upload is checked by. */
+interface CheckOrder {
+  readonly contentType: string | undefined;
+  readonly rule: UploadRule;
+  readonly note: MismatchNote;
+}
+
 /**
  * Passes the body on, byte for byte, as far as it has been checked, and throws a `Refusal` where it breaks the rule. No byte of a
  * file comes out before its type has passed, and the last chunk only once everything has: a caller that forwards this and breaks
@@ -19,10 +27,10 @@ import { fileTooLarge, fileTooSmall, missing } from './upload-refusals.ts';
  */
 export async function* checkUpload(
   body: AsyncIterable<Buffer>,
-  contentType: string | undefined,
-  rule: UploadRule,
+  { contentType, rule, note }: CheckOrder,
 ): AsyncGenerator<Buffer, void> {
-  const check = rule.kind === 'form' ? await openForm(contentType, rule) : openBareFile(contentType, rule);
+  const check =
+    rule.kind === 'form' ? await openForm(contentType, rule, note) : openBareFile(contentType, rule);
   const waiting = new CollectedBytes();
   let last: Buffer = nothing;
   let bytes = 0;
@@ -71,10 +79,14 @@ interface UploadCheck {
   readonly close: () => void;
 }
 
-async function openForm(contentType: string | undefined, rule: FormRule): Promise<UploadCheck> {
+async function openForm(
+  contentType: string | undefined,
+  rule: FormRule,
+  note: MismatchNote,
+): Promise<UploadCheck> {
   const boundary = readBoundary(contentType);
   const second = await createSecondReading(boundary);
-  const form = new FormCheck(rule, (fact) => second.expect(fact));
+  const form = new FormCheck(rule, note, (fact) => second.expect(fact));
   const reader = new MultipartReader(boundary, form);
   return {
     write: (chunk) => {

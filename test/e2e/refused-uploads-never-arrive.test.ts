@@ -17,7 +17,7 @@ import {
   type Framing,
   type Upload,
 } from '../helpers/send-upload.ts';
-import { startGateway } from '../helpers/start-gateway.ts';
+import { startGateway, type Yaml } from '../helpers/start-gateway.ts';
 
 const scene = { after };
 const files = { file: { types: ['audio/wav'], maxSize: '1MB', maxCount: 2, extensions: ['wav'] } };
@@ -32,13 +32,19 @@ const ways = ['whole', 'stream'] as const;
 const upstream = await startRecordingUpstream(scene, (_request, res) => res.end('ok'));
 const routes = ways.flatMap((forward) => [
   route(`/v1/${forward}/form`, { upload: { maxSize: '3MB', files, fields, forward } }),
+  {
+    ...route(`/v1/${forward}/trial`, {
+      upload: { maxSize: '3MB', files, fields: { ...fields, onMismatch: 'report' }, forward },
+    }),
+    name: `trial-${forward}`,
+  },
   route(`/v1/${forward}/file`, { file: { maxSize: '1MB', types: ['audio/wav'], forward } }),
   route(`/v1/${forward}/slow`, { upload: { maxSize: '3MB', files, timeout: '300ms', forward } }),
 ]);
 routes.push(route('/v1/any', { any: { maxSize: '1MB' } }));
 const gateway = await startGateway(scene, { routes, spool: { disk: '6MB' } }, { upstream: upstream.url });
 
-function route(path: string, body: object) {
+function route(path: string, body: object): Yaml {
   return { path, methods: ['POST', 'PUT'], body };
 }
 
@@ -126,6 +132,29 @@ for (const way of ways) {
         assert.equal(arrived.headers['content-length'], known ? String(body.length) : undefined);
         assert.equal(arrived.headers['transfer-encoding'], known ? undefined : 'chunked');
       }
+    });
+
+    test(`${way}, ${framing}: where a schema only reports, the form that it would refuse arrives byte for byte`, async (t) => {
+      const upload = { path: `/v1/${way}/trial`, framing };
+      const refused = await answerTo(t, gateway.port, { ...upload, body: formBody([good, good, good]) });
+      assertRefused(refused, 'body_invalid');
+      const body = formBody([good, { name: 'kind', data: 'c' }]);
+      const answer = await answerTo(t, gateway.port, { ...upload, body });
+      assert.equal(answer.status, 200, answer.text);
+      assert.ok(upstream.requests.at(-1)?.body.equals(body));
+      const ids = [refused, answer].map(({ headers }) => headers['x-request-id']);
+      const lines = await until(() => {
+        const ours = ids.map((id) => gateway.logs().find(({ requestId }) => requestId === id));
+        return ours.includes(undefined) ? undefined : ours;
+      });
+      const told = [undefined, 'kind must be one of the allowed values'];
+      assert.deepEqual(
+        lines.map((line) => line?.['mismatch']),
+        told,
+      );
+      const count = framing === 'declared' ? 1 : 2;
+      const series = `gatehouse_body_mismatches_total{route="trial-${way}"} ${count}\n`;
+      assert.ok((await gateway.metrics()).includes(series), series);
     });
 
     test(`${way}, ${framing}: a bare file is held to its rule`, async (t) => {

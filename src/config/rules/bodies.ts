@@ -42,11 +42,13 @@ export const patternsAreQuick: Rule = ({ config }, report) => {
 
 /** A schema that refuses nobody is easily forgotten. */
 export const schemasRefuse: Rule = ({ config }, report) => {
-  for (const { json } of bodiesOf(config)) {
-    if (json?.onMismatch !== 'report') continue;
-    if (json.schema !== undefined)
-      report.warning(json, 'onMismatch', 'what does not fit the schema is forwarded all the same');
-    else if (!report.isBroken(json, 'schema')) report.problem(json, 'onMismatch', 'report needs a schema');
+  for (const { json, upload } of bodiesOf(config)) {
+    const checked = json ?? upload?.fields;
+    if (checked?.onMismatch !== 'report') continue;
+    if (checked.schema !== undefined)
+      report.warning(checked, 'onMismatch', 'what does not fit the schema is forwarded all the same');
+    else if (!report.isBroken(checked, 'schema'))
+      report.problem(checked, 'onMismatch', 'report needs a schema');
   }
 };
 

@@ -1,4 +1,5 @@
 import { boolean, duration, integer, list, mapping, section, size, text } from './kinds.ts';
+import { onMismatch } from './mismatches.ts';
 
 const maxSize = size('Largest file.', { default: '10MB' });
 const minSize = size('Smallest file. An empty file is always refused.', { default: '1B' });
@@ -48,6 +49,7 @@ const fields = section('The text fields of the form, which are held in memory.',
       'JSON Schema (draft 2020-12) of an object of all text fields: a string each, or a list where the type of its property is array. Only such a field may be sent more than once. ${…} is not expanded inside it.',
     type: 'object',
   },
+  onMismatch,
 });
 
 export const upload = mapping(

@@ -81,7 +81,7 @@ routes:
           voice:
             { required: false, maxCount: 2, maxSize: 1MB, minSize: 2B, types: [audio/*], extensions: [wav], nameLength: 9 }
         others: allow
-        fields: { maxCount: 2, maxSize: 3KB, names: [title], schema: { required: [title] } }
+        fields: { maxCount: 2, maxSize: 3KB, names: [title], schema: { required: [title] }, onMismatch: report }
         forward: stream
   - path: /v1/file
     methods: [PUT]
@@ -206,7 +206,7 @@ routes:
             types: [audio/*]
             extensions: [wav]
             nameLengthMax: 9
-        fields: { countMax: 2, sizeMax: 3072, names: [title], check: a check, kinds: {} }
+        fields: { countMax: 2, sizeMax: 3072, names: [title], check: a check, onMismatch: report, kinds: {} }
         others: allow
         forward: stream
       arrival: { timeoutMs: 60000, bytesPerSecondMin: 2048 }
@@ -254,6 +254,7 @@ drain: { delayMs: 23000, timeoutMs: 24000 }
 log: { level: debug, format: json }
 warnings:
   - 'routes[0].body.json.onMismatch: what does not fit the schema is forwarded all the same'
+  - 'routes[1].body.upload.fields.onMismatch: what does not fit the schema is forwarded all the same'
 `;
 
 /** The least that loads, with each kind of body and the upgrade as if they were left out. */
@@ -317,7 +318,7 @@ routes:
         sizeMax: ${12 * 1024 ** 2}
         files:
           file: { required: true, countMax: 1, sizeMax: ${12 * 1024 ** 2}, sizeMin: 1, nameLengthMax: 255 }
-        fields: { countMax: 20, sizeMax: ${16 * 1024}, kinds: {} }
+        fields: { countMax: 20, sizeMax: ${16 * 1024}, onMismatch: refuse, kinds: {} }
         others: refuse
         forward: whole
       arrival: &slow { timeoutMs: 600000, bytesPerSecondMin: 1024 }

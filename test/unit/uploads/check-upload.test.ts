@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Busboy } from '@fastify/busboy';
+import type { MismatchNote } from '../../../src/bodies/mismatch-note.ts';
 import type { FieldKind } from '../../../src/config/body-schema/field-kinds.ts';
 import type { FileRule, FormRule, BareFileRule, UploadRule } from '../../../src/config/upload-rule.ts';
 import { Refusal, type RefusalCode } from '../../../src/refusals.ts';
@@ -22,7 +23,14 @@ const form: FormRule = {
   kind: 'form',
   sizeMax: 20_000,
   files: new Map([['file', voice]]),
-  fields: { countMax: 2, sizeMax: 100, names: undefined, check: undefined, kinds: new Map() },
+  fields: {
+    countMax: 2,
+    sizeMax: 100,
+    names: undefined,
+    check: undefined,
+    onMismatch: 'refuse',
+    kinds: new Map(),
+  },
   others: 'refuse',
   forward: 'whole',
 };
@@ -264,6 +272,39 @@ describe('a form that breaks its rule is refused in a sentence that names field 
   }
 });
 
+describe('a form whose schema only reports', () => {
+  const bySchema = new Set([
+    'a file in the place of a text field that the schema knows, others allowed',
+    'text fields that their schema refuses',
+  ]);
+  for (const [name, [says, parts, rule = form]] of Object.entries(refused)) {
+    const isReported = bySchema.has(name);
+    it(`is ${isReported ? 'reported' : 'refused'} for ${name}`, async () => {
+      const body = formBody(parts);
+      const onTrial = { ...rule, fields: { ...rule.fields, onMismatch: 'report' } } as const;
+      const { passed, problem, reported } = await run(body, onTrial);
+      if (isReported) {
+        assert.deepEqual([problem, passed], [undefined, body.length]);
+        assert.equal(`body_invalid: ${reported}`, says);
+      } else {
+        const message = problem?.publicMessage?.replace('The form is not in canonical form: ', '');
+        assert.deepEqual([`${problem?.code}: ${message}`, reported], [says, undefined]);
+      }
+    });
+  }
+
+  it('is reported for a field that is sent twice, and told the first thing alone', async () => {
+    const twice = formBody([note, note, file]);
+    const fields = {
+      kinds: texts('note'),
+      check: () => 'note must be a string',
+      onMismatch: 'report',
+    } as const;
+    const { passed, problem, reported } = await run(twice, withFields(fields));
+    assert.deepEqual([problem, passed, reported], [undefined, twice.length, 'note must be sent once']);
+  });
+});
+
 describe('a form of too many parts', () => {
   it('is refused even where any file is allowed', async () => {
     const parts = Array.from({ length: 1001 }, () => ({ ...file, name: 'other', data: '' }));
@@ -431,7 +472,7 @@ describe('a bare file whose type is not limited', () => {
     const rule = { ...raw, types: undefined };
     const { passed, problem } = await run(body, rule, { contentType: 'audio/wav', size: 100 });
     assert.deepEqual([problem, passed], [undefined, body.length]);
-    const arriving = checkUpload(chunksOf(wav(9000), 500), undefined, rule);
+    const arriving = checkUpload(chunksOf(wav(9000), 500), { ...orderFor(rule), contentType: undefined });
     assert.equal((await arriving.next()).value?.length, 500, 'nothing waits for a type');
     await arriving.return();
   });
@@ -518,7 +559,7 @@ describe('a body that streams through its check', () => {
         yield chunk;
       }
     })();
-    const checked = checkUpload(counted, contentTypeOf(rule), rule);
+    const checked = checkUpload(counted, orderFor(rule));
     await checked.next();
     assert.ok(read > 16_384 && read < 20_000, `the first byte came out after ${read} bytes had come in`);
     await checked.return();
@@ -542,7 +583,7 @@ describe('a body that streams through its check', () => {
     const body = (async function* (): AsyncGenerator<Buffer, void> {
       while (chunks.length > 0) yield chunks.shift()!;
     })();
-    const arriving = checkUpload(body, 'audio/wav', { ...raw, sizeMax: 100_000 });
+    const arriving = checkUpload(body, orderFor({ ...raw, sizeMax: 100_000 }));
     await arriving.next();
     assert.ok(chunks.length > length / 3, `${chunks.length} of ${length} chunks were not read yet`);
     await arriving.return();
@@ -555,7 +596,7 @@ describe('a body that streams through its check', () => {
       yield Buffer.alloc(0);
     })();
     const rule = withFields({ check: () => 'no' });
-    await assert.rejects(checkUpload(arriving, contentTypeOf(rule), rule).next(), Refusal);
+    await assert.rejects(checkUpload(arriving, orderFor(rule)).next(), Refusal);
   });
 
   it('holds no file back that others: allow lets through', async () => {
@@ -595,7 +636,7 @@ describe('a body that streams through its check', () => {
       yield formBody([file]).subarray(0, 100);
       throw new Error('the client went away');
     })();
-    const checked = checkUpload(body, contentTypeOf(form), form);
+    const checked = checkUpload(body, orderFor(form));
     await assert.rejects(checked.next(), { message: 'the client went away' });
   });
 
@@ -616,7 +657,7 @@ describe('a body that streams through its check', () => {
         }
       })();
       const came: Buffer[] = [];
-      const checked = checkUpload(arriving, contentTypeOf(rule), rule);
+      const checked = checkUpload(arriving, orderFor(rule));
       for await (const chunk of checked) came.push(Buffer.from(chunk));
       assert.ok(Buffer.concat(came).equals(body), `in chunks of ${size}`);
       assert.ok(own.every(({ length }) => length === 0));
@@ -627,7 +668,7 @@ describe('a body that streams through its check', () => {
     const body = formBody([file]);
     const around = Buffer.concat([body, Buffer.from('more')]);
     const chunks = chunksOf(around.subarray(0, body.length), body.length);
-    for await (const _ of checkUpload(chunks, contentTypeOf(form), form));
+    for await (const _ of checkUpload(chunks, orderFor(form)));
     assert.ok(around.subarray(0, body.length).equals(body));
   });
 });
@@ -637,14 +678,14 @@ interface RunOptions {
   readonly contentType?: string | undefined;
 }
 
-/** Runs a body through its check and says how much came out and how it ended. */
+/** Runs a body through its check and says how much came out, how it ended, and what was reported of it. */
 async function run(
   body: Buffer,
   rule: UploadRule,
-  options: RunOptions = {},
-): Promise<{ passed: number; problem?: Refusal }> {
-  const contentType = 'contentType' in options ? options.contentType : contentTypeOf(rule);
-  const checked = checkUpload(chunksOf(body, options.size), contentType, rule);
+  { size, ...declared }: RunOptions = {},
+): Promise<{ passed: number; problem?: Refusal; reported: string | undefined }> {
+  const order = { ...orderFor(rule), ...declared };
+  const checked = checkUpload(chunksOf(body, size), order);
   const out: Buffer[] = [];
   let problem: Refusal | undefined;
   try {
@@ -655,7 +696,13 @@ async function run(
   }
   const passed = Buffer.concat(out);
   assert.ok(passed.equals(body.subarray(0, passed.length)), 'the bytes must come out unchanged');
-  return problem ? { passed: passed.length, problem } : { passed: passed.length };
+  const came = { passed: passed.length, reported: order.note.mismatch };
+  return problem ? { ...came, problem } : came;
+}
+
+function orderFor(rule: UploadRule) {
+  const report: MismatchNote = { mismatch: undefined };
+  return { contentType: contentTypeOf(rule), rule, note: report };
 }
 
 function contentTypeOf(rule: UploadRule): string {
