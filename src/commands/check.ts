@@ -122,7 +122,7 @@ function uploadText(rule: UploadRule): string {
   if (rule.kind === 'file') return `file${fileText(rule)}, ${way}`;
   const files = [...rule.files].map(([name, file]) => `${name}${file.required ? '' : '?'}${fileText(file)}`);
   if (rule.others === 'allow') files.push(files.length === 0 ? 'any files' : 'any others');
-  return `form ≤ ${printSize(rule.sizeMax)}: ${files.join(', ') || 'no files'}, ${way}`;
+  return `form ≤ ${printSize(rule.sizeMax)}: ${files.join(', ') || 'no files'}${schemaText(rule.fields)}, ${way}`;
 }
 
 function fileText({ sizeMax, types }: { sizeMax: number; types: AllowedTypes }): string {

@@ -116,18 +116,24 @@ test('a file that is not there is one line and code 1', () => {
 });
 
 test('a schema that only reports is named, in the list of routes and by a warning', (t) => {
-  const bodies = ['{ schema: {} }', '{ schema: {}, onMismatch: report }'];
+  const bodies = [
+    'json: { schema: {} }',
+    'json: { schema: {}, onMismatch: report }',
+    'upload: { files: {}, fields: { schema: {}, onMismatch: report } }',
+  ];
   const routes = bodies.map(
-    (json, at) => `  - { path: /${at}, methods: [POST], upstream: a, body: { json: ${json} } }`,
+    (body, at) => `  - { path: /${at}, methods: [POST], upstream: a, body: { ${body} } }`,
   );
   const { stdout } = run(
     writeTemporary(t, `${base.trimEnd().split('\n')[0]}\nroutes:\n${routes.join('\n')}\n`),
   );
   assert.match(stdout, /JSON ≤ 64 KB, schema +cost/);
   assert.match(stdout, /JSON ≤ 64 KB, schema \(only reported\) +cost/);
-  assert.deepEqual(stdout.match(/(?<=^warning \S+:4:\d+: ).*$/gm), [
-    'routes[1].body.json.onMismatch: what does not fit the schema is forwarded all the same',
-  ]);
+  assert.match(stdout, /: no files, schema \(only reported\), whole +cost/);
+  assert.deepEqual(
+    stdout.match(/(?<=^warning \S+: ).*(?=: what does not fit the schema is forwarded all the same$)/gm),
+    ['routes[1].body.json.onMismatch', 'routes[2].body.upload.fields.onMismatch'],
+  );
 });
 
 test('warnings are part of the summary', (t) => {
