@@ -183,11 +183,11 @@ export class Crew {
     void this.#replace();
   }
 
+  /** As many as have come for them, the oldest first: others may be asked to leave before all have come. */
   #letRelievedGo(): void {
-    const members = [...this.#members];
-    const staying = members.filter(({ isReady, isRelieved }) => isReady && !isRelieved);
-    if (staying.length < this.#options.count) return;
-    for (const member of members) if (member.isRelieved) void member.drain();
+    const serving = [...this.#members].filter(({ isReady, isDraining }) => isReady && !isDraining);
+    const spare = Math.max(0, serving.length - this.#options.count);
+    for (const member of serving.filter(({ isRelieved }) => isRelieved).slice(0, spare)) void member.drain();
   }
 
   #leave(member: Member, end: WorkerEnd): void {

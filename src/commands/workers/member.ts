@@ -57,6 +57,11 @@ export class Member {
     return this.#isRelieved;
   }
 
+  /** It has been told to finish what it has in flight. */
+  get isDraining(): boolean {
+    return this.#drained !== undefined;
+  }
+
   /** By us, that is. */
   get wasKilled(): boolean {
     return this.#wasKilled;

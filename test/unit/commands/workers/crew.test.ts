@@ -314,7 +314,7 @@ test('workers that are asked to leave serve until others have come in their plac
   fourth.ready();
   third.end(70);
   await pass(t);
-  assert.deepEqual([first, second].map(kinds), [['begin'], ['begin']], 'one has not come');
+  assert.deepEqual([first, second].map(kinds), [['begin', 'drain'], ['begin']], 'one has come');
   workers[4]?.ready();
   await settle();
   assert.deepEqual([first, second].map(kinds), [
@@ -361,6 +361,25 @@ test('a worker that still drains is not told again when others leave too', async
     ['begin', 'drain'],
     ['begin', 'drain'],
   ]);
+});
+
+test('workers that are asked to leave sooner than others can start do not pile up', async (t) => {
+  const { crew, workers } = makeCrew(t, 2, (worker) => {
+    if (Number(worker.process.pid) < 3) worker.ready();
+  });
+  await crew.start(beginning);
+  workers[0]?.emit('message', { kind: 'leaving' });
+  for (let newest = 1; newest < 10; newest += 1) {
+    await leave(t, workers[newest] as StandIn);
+    workers[newest + 1]?.ready();
+    await settle();
+    const came = workers.slice(0, newest + 2);
+    const serving = came.filter((worker) => !kinds(worker).includes('drain'));
+    assert.deepEqual(
+      serving.map(({ process }) => process.pid),
+      [newest + 1, newest + 2],
+    );
+  }
 });
 
 test('a worker that is asked to leave and dies is replaced once', async (t) => {
