@@ -9,7 +9,7 @@ export function nginxUpstream(port: number, folder: string): string {
       listen 127.0.0.1:${port} reuseport;
       default_type application/json;
       location / { return 200 '{"gender":"female","probability":0.98}'; }
-      location = /v1/voice-gender-recognition/api/big { alias ${folder}/big; }
+      location = /v1/voice-gender-recognition/api/big { alias "${folder}/big"; }
     }`,
   });
 }
@@ -41,7 +41,7 @@ export function nginxLua(port: number, folder: string, gate: Gate): string {
     http: `
     log_format line escape=json '{${fields.join(',')}}';
     access_log /dev/stdout line buffer=64k flush=1s;
-    lua_package_path '${gate.folder}/?.lua;/usr/share/lua/5.1/?.lua;;';
+    lua_package_path "${gate.folder}/?.lua;/usr/share/lua/5.1/?.lua;;";
     init_by_lua_block { gate = require 'gate'; gate.load(${gate.redisPort}, ${gate.keys}) }
     ${pools(gate)}
     server {
@@ -97,15 +97,15 @@ function pools({ upstream, sink }: Urls): string {
 function page(folder: string, { modules = [], http }: { modules?: readonly string[]; http: string }): string {
   const spool = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   return `
-  ${modules.map((path) => `load_module ${path};`).join('\n  ')}
+  ${modules.map((path) => `load_module "${path}";`).join('\n  ')}
   ${userInfo().uid === 0 ? 'user root;' : ''} # its worker must reach the temporary folder
   daemon off;
   worker_processes 1;
-  pid ${folder}/nginx-${Math.random().toString(36).slice(2)}.pid;
+  pid "${folder}/nginx-${Math.random().toString(36).slice(2)}.pid";
   error_log stderr error;
   events { worker_connections 8192; }
   http {
-    ${spool.map((name) => `${name}_temp_path ${folder}/nginx-${name};`).join('\n    ')}
+    ${spool.map((name) => `${name}_temp_path "${folder}/nginx-${name}";`).join('\n    ')}
     keepalive_requests 1000000000;
     keepalive_timeout 65s;
     ${http}
