@@ -7,6 +7,7 @@ import { basename } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { hasEnded } from '../test/helpers/processes.ts';
 import { CannotRun } from './cannot-run.ts';
+import { root } from './machine.ts';
 
 /** A process that is measured, or helps to measure; it and its children share the cores it was pinned to. */
 export interface Started {
@@ -130,12 +131,15 @@ async function takesConnections(port: number): Promise<boolean> {
   }
 }
 
-/** Why a process ended: the line of the error in its log, the signal, as where memory was short, or else the last line. */
+/**
+ * Why a process ended: the line of the error in its log, the signal, as where memory was short, or else the last line. Where the
+ * checkout is on this machine stays out of the results.
+ */
 export function whyEnded({ signalCode }: ChildProcess, log: string): string {
   const lines = readFileSync(log, 'utf8').trim().split('\n').slice(-50);
   const error = lines.find((line) => /^(?!\s*throw ).*error/i.test(line)); // Node shows first what threw it
   const last = signalCode === null ? lines.at(-1) : `killed by ${signalCode}`;
-  return (error ?? last ?? '').slice(0, 300) || 'it said nothing';
+  return (error ?? last ?? '').replaceAll(root, '').slice(0, 300) || 'it said nothing';
 }
 
 /** Keeps access logs from filling the disk: they are written as in production, and emptied after each load. */

@@ -5,7 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { CannotRun } from '../../../bench/cannot-run.ts';
-import { cores } from '../../../bench/machine.ts';
+import { cores, root } from '../../../bench/machine.ts';
 import { runToEnd, spawnHere, start, whyEnded } from '../../../bench/processes.ts';
 import { until } from '../../helpers/poll.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
@@ -37,6 +37,7 @@ test('why a program ended is told by the error in its log, or the signal, or its
   );
   assert.equal(await ended('kill -9 $$', access), 'killed by SIGKILL');
   assert.equal(await ended('exit 1', access, 'usage: it'), 'usage: it');
+  assert.equal(await ended('exit 1', `Error: no ${root}bench/key`), 'Error: no bench/key');
   assert.equal(await ended('exit 1'), 'it said nothing');
 });
 
