@@ -61,7 +61,8 @@ function readFlags() {
       ...values.only.filter((wanted) => !scenarios.some((one) => isMeant(one.name, wanted))),
       ...values.subject.filter((wanted) => !subjects.some(({ name }) => name === wanted)),
     ];
-    if (unknown.length > 0) throw new Error(`There is no ${unknown.join(', no ')} here`);
+    if (unknown.length > 0)
+      throw new Error(`There is no ${unknown.map((name) => `"${name}"`).join(', no ')} here`);
     return {
       ...values,
       rounds: countOf('rounds', values.rounds),
@@ -120,7 +121,8 @@ function isChosen({ name, quick }: Scenario): boolean {
 
 /** A whole name means one scenario, even if another begins with it. */
 function isMeant(name: string, wanted: string): boolean {
-  return scenarios.some((scenario) => scenario.name === wanted) ? name === wanted : name.startsWith(wanted);
+  if (wanted === '' || scenarios.some((scenario) => scenario.name === wanted)) return name === wanted;
+  return name.startsWith(wanted);
 }
 
 function namesOf({ subjects: all, quick }: Scenario): readonly string[] {

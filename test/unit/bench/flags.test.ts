@@ -6,12 +6,22 @@ import { countOf } from '../../../bench/flags.ts';
 
 const bench = fileURLToPath(new URL('../../../bench/run.ts', import.meta.url));
 
-test('a mistake in the flags is told in one line', () => {
-  const { status, stderr } = spawnSync(process.execPath, [bench, '--rounds', '--quick'], {
-    encoding: 'utf8',
-  });
-  assert.match(stderr, /^Option '--rounds' argument is ambiguous \(add --help [^\n]+\)\n$/);
+/** What the bench says of flags that it does not take. */
+function complaintOf(...flags: readonly string[]): string {
+  const { status, stderr } = spawnSync(process.execPath, [bench, ...flags], { encoding: 'utf8' });
   assert.equal(status, 64);
+  return stderr;
+}
+
+test('a mistake in the flags is told in one line', () => {
+  assert.match(
+    complaintOf('--rounds', '--quick'),
+    /^Option '--rounds' argument is ambiguous \(add --help [^\n]+\)\n$/,
+  );
+  assert.match(
+    complaintOf('--only', '', '--subject', 'caddy'),
+    /^There is no "", no "caddy" here \(add --help [^\n]+\)\n$/,
+  );
 });
 
 test('a count is told with its bounds when it is none', () => {
