@@ -5,6 +5,7 @@ import { lineOf, type Line, type Round } from './line.ts';
 import { checkAnswers, runLoad, type Load, type Seen } from './load.ts';
 import { cores } from './machine.ts';
 import { cpuMs, emptyLog, peakMb, type Started } from './processes.ts';
+import type { Progress } from './progress.ts';
 import { keysOf, type Scenario } from './scenarios.ts';
 import { subjects, type Subject } from './subjects.ts';
 import { closeSurroundings, openSurroundings, type Surroundings } from './surroundings.ts';
@@ -39,7 +40,7 @@ interface MeasureOptions {
   readonly folder: string;
   /** For less than full load. */
   readonly requestsPerSecond: number | undefined;
-  readonly progress: (text: string) => void;
+  readonly progress: Progress;
 }
 
 /** How long a scenario takes, in seconds. */

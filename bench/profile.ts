@@ -8,6 +8,7 @@ import { choiceOf, countOf, orUsage, showHelp } from './flags.ts';
 import { checkAnswers, runLoad } from './load.ts';
 import { cores, findProgram, here, root } from './machine.ts';
 import { warmSeconds } from './measure.ts';
+import { createProgress } from './progress.ts';
 import { readProfile, sharesBy, type Share } from './read-profile.ts';
 import { keysOf, scenarios } from './scenarios.ts';
 import { startGateway } from './subjects.ts';
@@ -32,6 +33,7 @@ const writePatienceMs = 60_000;
 const data = join(here, 'data');
 const kept = join(data, 'gatehouse.cpuprofile');
 const flags = readFlags();
+const progress = createProgress(process.stderr);
 process.exitCode = flags.help ? showHelp(help) : await orUnavailable(profile);
 
 function readFlags() {
@@ -57,8 +59,22 @@ function readFlags() {
 }
 
 async function profile(): Promise<number> {
-  const folder = await beginRun();
-  const { scenario, store, quotas, seconds } = flags;
+  const { text, fromUs, toUs, seen } = await sample(await beginRun(), flags);
+  mkdirSync(data, { recursive: true });
+  writeFileSync(kept, text);
+  const taken = readProfile(text, root, fromUs, toUs);
+  const rate = Math.round(seen.requests / seen.seconds);
+  process.stdout.write(
+    `${rate} requests/s while sampled, ${seen.errors} errors, ${taken.busyMs.toFixed(0)} ms busy\n\n`,
+  );
+  process.stdout.write(print('by package', sharesBy('package', taken), 30));
+  process.stdout.write(print('by function', sharesBy('name', taken), flags.top));
+  process.stdout.write(`Kept as ${kept}.\n`);
+  return 0;
+}
+
+/** Loads the gateway, and returns the profile that it wrote and the time in it that counts. */
+async function sample(folder: string, { scenario, store, quotas, seconds }: typeof flags) {
   const { load } = scenario;
   const around = await openSurroundings(folder, keysOf(scenario));
   try {
@@ -72,31 +88,25 @@ async function profile(): Promise<number> {
     } as const;
     // Given the flags it would relaunch itself with, it does not: a sampling signal (SIGPROF) ends the new process now and then.
     const sampling = [...launch.flags, '--cpu-prof', `--cpu-prof-dir=${folder}`, '--cpu-prof-interval=500'];
+    progress(`${scenario.name}: gatehouse starts`);
     const gateway = await startGateway(variant, around, {
       pin: cores.subject,
       flags: sampling,
       env: launch.environment,
     });
     const where = { port: gateway.port, cores: cores.load, folder };
+    progress(`${scenario.name}: gatehouse warms up, ${warmSeconds} s`);
     await runLoad(load, { ...where, seconds: warmSeconds });
     await checkAnswers(load, gateway.port);
+    progress(`${scenario.name}: gatehouse is sampled, ${seconds} s`);
     const fromUs = nowUs();
     const seen = await runLoad(load, { ...where, seconds });
     const toUs = nowUs();
+    progress(`${scenario.name}: gatehouse writes its profile`);
     await gateway.stop(writePatienceMs);
-    const text = readWritten(folder);
-    mkdirSync(data, { recursive: true });
-    writeFileSync(kept, text);
-    const taken = readProfile(text, root, fromUs, toUs);
-    const rate = Math.round(seen.requests / seen.seconds);
-    process.stdout.write(
-      `${rate} requests/s while sampled, ${seen.errors} errors, ${taken.busyMs.toFixed(0)} ms busy\n\n`,
-    );
-    process.stdout.write(print('by package', sharesBy('package', taken), 30));
-    process.stdout.write(print('by function', sharesBy('name', taken), flags.top));
-    process.stdout.write(`Kept as ${kept}.\n`);
-    return 0;
+    return { text: readWritten(folder), fromUs, toUs, seen };
   } finally {
+    progress('');
     await closeSurroundings(around);
   }
 }

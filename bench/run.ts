@@ -10,6 +10,7 @@ import { installPeers } from './install-peers.ts';
 import type { Line } from './line.ts';
 import { here } from './machine.ts';
 import { measure, secondsOf, warmSeconds, type LeftOut, type Pace } from './measure.ts';
+import { createProgress } from './progress.ts';
 import { printBar, printLeftOut, printPage, printScenario } from './report.ts';
 import { scenarios, type Scenario } from './scenarios.ts';
 import { subjects } from './subjects.ts';
@@ -35,6 +36,7 @@ const coldNote =
 const peakAssumed = 10_000;
 
 const flags = readFlags();
+const progress = createProgress(process.stderr);
 
 const pace: Pace = {
   rounds: flags.rounds ?? (flags.quick ? 1 : 5),
@@ -82,14 +84,17 @@ async function bench(): Promise<number> {
   const lines: Line[] = [];
   const leftOut: LeftOut[] = [];
   for (const [at, scenario] of chosen.entries()) {
-    const place = `${at + 1} of ${chosen.length}, ${minutesOf(chosen.slice(at))} left: `;
+    const since = performance.now();
     const requestsPerSecond = paceOf(scenario, lines);
     const outcome = await measure(scenario, {
       names: namesOf(scenario),
       pace,
       folder,
       requestsPerSecond,
-      progress: (text) => progress(`${place}${text}`),
+      progress: (text) => {
+        const left = timeLeft(chosen.slice(at), (performance.now() - since) / 1000);
+        progress(`${at + 1} of ${chosen.length}, ${left} left: ${text}`);
+      },
     });
     progress('');
     process.stdout.write(`${printScenario(scenario, outcome.lines)}${printLeftOut(outcome.leftOut)}\n`);
@@ -142,12 +147,9 @@ function paceOf({ partOfPeak }: Scenario, lines: readonly Line[]): number | unde
   return (line?.requestsPerSecond ?? peakAssumed) * partOfPeak;
 }
 
-function minutesOf(left: readonly Scenario[]): string {
-  const seconds = left.reduce((sum, one) => sum + secondsOf(one, namesOf(one), pace), 0);
+/** How long the scenarios take, of which the first has been under way for some seconds. */
+function timeLeft(left: readonly Scenario[], passedSeconds: number): string {
+  const [present = 0, ...later] = left.map((one) => secondsOf(one, namesOf(one), pace));
+  const seconds = later.reduce((sum, one) => sum + one, Math.max(0, present - passedSeconds));
   return seconds < 90 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`;
-}
-
-/** One line that is overwritten, if somebody is watching. */
-function progress(text: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001B[K${text}`);
 }
