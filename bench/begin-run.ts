@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, statfsSync, type StatsFs } from 'node:fs';
 import { createServer } from 'node:net';
@@ -6,10 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CannotRun } from './cannot-run.ts';
 import { cores, main, whyNotHere } from './machine.ts';
+import { runToEnd } from './processes.ts';
 
 /** Throws where nothing can be measured. Makes a folder for this run alone, which is gone when the process ends, by Ctrl-C too. */
 export async function beginRun(): Promise<string> {
-  needGateway();
+  await needGateway();
   await needAlone(cores.subject);
   needSpace(statfsSync(tmpdir()));
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
@@ -17,10 +17,10 @@ export async function beginRun(): Promise<string> {
   return folder;
 }
 
-function needGateway(): void {
+async function needGateway(): Promise<void> {
   const whyNot = whyNotHere();
   if (whyNot !== undefined) throw new CannotRun(whyNot);
-  const { status, stderr } = spawnSync(process.execPath, [main, '--version'], { encoding: 'utf8' });
+  const { status, stderr } = await runToEnd(process.execPath, [main, '--version'], {});
   if (status !== 0)
     throw new CannotRun(`The gateway does not start here; after \`npm ci\` it should.\n${stderr}`);
 }
