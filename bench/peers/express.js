@@ -22,6 +22,7 @@ const quotas = new Map(
 );
 const app = express();
 app.disable('x-powered-by');
+app.disable('etag'); // it would be computed of each refusal
 // Its own serializers would write all headers into each line, and so the key.
 app.use(
   pinoHttp({

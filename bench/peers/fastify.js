@@ -6,7 +6,7 @@ import { callerOf, isName, logTo, month, port, redisPort, sink, upstream } from 
 
 const redis = new Redis(redisPort, '127.0.0.1', { enableAutoPipelining: true });
 const logger = { base: null, stream: pino.destination(logTo) };
-const app = fastify({ logger });
+const app = fastify({ logger, bodyLimit: 16 * 1024 }); // of JSON: uploads are passed on while they arrive
 
 async function admit(request, reply) {
   const key = request.headers.apikey;
