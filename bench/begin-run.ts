@@ -11,10 +11,19 @@ import { runToEnd } from './processes.ts';
 export async function beginRun(): Promise<string> {
   await needGateway();
   await needAlone(cores.subject);
-  needSpace(statfsSync(tmpdir()));
-  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
+  const folder = makeFolder();
   process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   return folder;
+}
+
+export function makeFolder(): string {
+  try {
+    needSpace(statfsSync(tmpdir()));
+    return mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
+  } catch (error) {
+    if (error instanceof CannotRun || !(error instanceof Error)) throw error;
+    throw new CannotRun(`The bench cannot write temporary files (${error.message}); ${advice}`);
+  }
 }
 
 async function needGateway(): Promise<void> {
@@ -42,10 +51,9 @@ export async function needAlone(core: string): Promise<void> {
 
 /** For the log of one load, or a million keys in SQLite. On a full disk some subjects end, and others go on without their log. */
 const neededGb = 1;
+const advice = 'TMPDIR names another folder.';
 
 export function needSpace({ bavail, bsize }: Pick<StatsFs, 'bavail' | 'bsize'>): void {
   if (bavail * bsize < neededGb * 1024 ** 3)
-    throw new CannotRun(
-      `The bench needs ${neededGb} GB of free space in ${tmpdir()}; TMPDIR names another folder.`,
-    );
+    throw new CannotRun(`The bench needs ${neededGb} GB of free space in ${tmpdir()}; ${advice}`);
 }

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { needAlone, needSpace } from '../../../bench/begin-run.ts';
+import { makeFolder, needAlone, needSpace } from '../../../bench/begin-run.ts';
 import { CannotRun } from '../../../bench/cannot-run.ts';
+import { tempFolder } from '../../helpers/temp-folder.ts';
 
 const alone = new URL('../../../bench/begin-run.ts', import.meta.url).href;
 
@@ -21,4 +23,14 @@ test('while one bench measures on a core no other does, and one that was killed 
 
 test('nothing is measured where the logs would fill the disk', () => {
   assert.throws(() => needSpace({ bavail: 1000, bsize: 4096 }), CannotRun);
+});
+
+test('a folder for temporary files that cannot be used is told in one line', (t) => {
+  const before = process.env['TMPDIR'];
+  t.after(() => {
+    if (before === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = before;
+  });
+  process.env['TMPDIR'] = join(tempFolder(t), 'gone');
+  assert.throws(makeFolder, (error) => error instanceof CannotRun && /ENOENT.*; TMPDIR /.test(error.message));
 });
