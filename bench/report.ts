@@ -11,7 +11,7 @@ const barHead = ['measure', 'value', 'in the rounds', 'must', 'aim', 'reached'];
 /** The lines of one scenario, for a terminal. */
 export function printScenario(scenario: Scenario, lines: readonly Line[]): string {
   const notes = tooSlow(scenario, lines).map((note) => `  ${note}\n`);
-  return `${printRows([[scenario.title, ...head.slice(1)], ...lines.map(cells)])}${notes.join('')}`;
+  return `${scenario.title}\n${printRows([head, ...lines.map(cells)])}${notes.join('')}`;
 }
 
 /** Where the load is set, who could not take it: its latency is that of full load. */

@@ -109,6 +109,16 @@ test('who cannot take a load that is set is named, and at full load nobody is', 
   assert.deepEqual(tooSlowIn('name-64'), []);
 });
 
+test('a long title makes the table of a terminal no wider', () => {
+  const half = scenarios.find(({ name }) => name === 'half-load');
+  assert.ok(half);
+  const [title, ...rows] = printScenario(half, [line(half.name, 'fastify', [round({})])])
+    .trimEnd()
+    .split('\n');
+  assert.equal(title, half.title);
+  assert.ok(rows.every((row) => row.length <= 80));
+});
+
 test('how long a scenario takes is known before', () => {
   const pace = { rounds: 5, seconds: 3, warmSeconds: 16, leadInSeconds: 2 };
   const load = { connections: 1, requests: [], keysAtRandom: 0 };
