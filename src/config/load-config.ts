@@ -27,13 +27,13 @@ export function loadConfig(file: string, env: NodeJS.ProcessEnv): Config {
 
 /** The same before it is completed. */
 export function readConfig(file: string, env: NodeJS.ProcessEnv): CheckedConfig {
-  const { source, faults } = readYaml(readConfigText(file));
-  const places = new Places(source.lines);
+  const { root, lines, faults } = readYaml(readConfigText(file));
+  const places = new Places(lines);
   const findings = collectFindings(file, places);
   for (const { offset, message } of faults) findings.report('', message, offset);
   findings.throwIfAny();
 
-  const tree = readTree({ source, env, places, report: findings.report });
+  const tree = readTree(root, { env, places, report: findings.report });
   const declared = declaredNames(tree);
   checkFields(tree, places, findings);
   const broken = findings.pointers();

@@ -5,7 +5,6 @@ import { pathOfPart, type Places, type Spot } from './places.ts';
 import type { Source } from './read-yaml.ts';
 
 interface Reader {
-  readonly source: Source;
   readonly env: NodeJS.ProcessEnv;
   readonly places: Places;
   readonly report: (pointer: string, message: string, offset?: number) => void;
@@ -30,8 +29,7 @@ const unexpanded = /^\/routes\/\d+\/body\/(?:json|upload\/fields)\/schema\//;
  * Turns the YAML nodes into plain values, expands `${…}`, remembers every place and reports what strict reading
  * refuses: repeated keys, merge keys, aliases that are unknown or multiply without end.
  */
-export function readTree(options: Omit<Reader, 'anchors' | 'repeated'>): unknown {
-  const root = options.source.document.contents;
+export function readTree(root: Source['root'], options: Omit<Reader, 'anchors' | 'repeated'>): unknown {
   const reader = { ...options, anchors: new Map<string, unknown>(), repeated: 0 };
   const spot = { pointer: '', path: '', offset: root?.range[0] ?? 0, depth: 0, aliased: false };
   return readNode(reader, root, spot);

@@ -1,17 +1,18 @@
 import { LineCounter, parseDocument, type Document } from 'yaml';
 import { syntaxFaults, tooDeep, type SyntaxFault } from './syntax-faults.ts';
 
-/** A document that follows the strict rules, with what is needed to find lines again. */
+/** A document, what is needed to find its lines again, and where it breaks the strict rules. */
 export interface Source {
-  readonly document: Document.Parsed;
+  readonly root: Document.Parsed['contents'];
   readonly lines: LineCounter;
+  readonly faults: readonly SyntaxFault[];
 }
 
 /**
  * Reads one YAML 1.2 document. Repeated keys are found later, while the tree is read: the parser's own check compares
  * every key with every other, and a megabyte of keys would keep it busy for minutes.
  */
-export function readYaml(text: string): { source: Source; faults: readonly SyntaxFault[] } {
+export function readYaml(text: string): Source {
   try {
     return parse(text);
   } catch (error) {
@@ -21,7 +22,7 @@ export function readYaml(text: string): { source: Source; faults: readonly Synta
   }
 }
 
-function parse(text: string): ReturnType<typeof readYaml> {
+function parse(text: string): Source {
   const lines = new LineCounter();
   const document = parseDocument(text, {
     lineCounter: lines,
@@ -36,7 +37,7 @@ function parse(text: string): ReturnType<typeof readYaml> {
     uniqueKeys: false,
     version: '1.2',
   });
-  return { source: { document, lines }, faults: faultsOf(document, text) };
+  return { root: document.contents, lines, faults: faultsOf(document, text) };
 }
 
 function faultsOf(document: Document.Parsed, text: string): readonly SyntaxFault[] {
