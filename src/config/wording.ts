@@ -1,16 +1,14 @@
 import { closest, distance } from 'fastest-levenshtein';
+import { isObject } from '../content/is-object.ts';
 
 const shownMax = 40;
 const namesMax = 20;
 
 /** A value as a sentence may show it: short, on one line, without the credentials of a URL. */
 export function show(value: unknown): string {
-  if (value === null || value === undefined) return 'nothing';
   if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'object') return 'a mapping';
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  if (typeof value !== 'string') return typeof value;
-  return showText(withoutCredentials(withoutNextLine(value)));
+  if (isObject(value)) return 'a mapping';
+  return typeof value === 'string' ? showText(withoutCredentials(withoutNextLine(value))) : String(value);
 }
 
 /** The same of a text in which an @ or a colon means nothing, as in a regular expression. */
