@@ -25,12 +25,6 @@ interface Format {
   readonly pattern?: string | undefined;
 }
 
-/** What can be written for a body, in messages. */
-export const bodyAdvice = 'write none, json: {…}, upload: {…}, file: {…} or any: {…}';
-
-/** What can be written for an upgrade. */
-export const upgradeAdvice = 'write none, websocket or websocket: {…}';
-
 /** Visible ASCII, and no fragment, which is never sent. */
 const askedPath = matching('^/[!-"$-~]*$', 'is not a path to ask for, write /healthz');
 
@@ -77,8 +71,8 @@ export const formats = {
     'must be visible ASCII characters',
   ),
   digest: matching('^sha256:[0-9a-fA-F]{64}$', 'must be sha256: and 64 hexadecimal digits'),
-  none: matching('^none$', `is not a body rule, ${bodyAdvice}`),
-  upgrade: matching('^(none|websocket)$', `is not an upgrade, ${upgradeAdvice}`),
+  none: matching('^none$', 'is not a body rule, write none, json: {…}, upload: {…}, file: {…} or any: {…}'),
+  upgrade: matching('^(none|websocket)$', 'is not an upgrade, write none, websocket or websocket: {…}'),
   'media-type': fitting(
     (text) => /^(?:[a-z0-9][\w!#$&^.+-]*\/(?:[a-z0-9][\w!#$&^.+-]*|\*)|\*\/\*)$/i.test(text),
     'is not a media type, write audio/wav or audio/*',

@@ -1,6 +1,6 @@
 import { isObject } from '../content/is-object.ts';
 import type { ShapeError } from './check-shape.ts';
-import { bodyAdvice, formatOf, upgradeAdvice } from './formats.ts';
+import { formatOf } from './formats.ts';
 import { isMisspelt, spaceFault, show, showName, suggest } from './wording.ts';
 
 /**
@@ -41,10 +41,7 @@ const sentences: Readonly<Record<string, Sentence>> = {
   minimum: ({ params }, subject) => `${subject} is too small, the least is ${params['limit']}`,
   maximum: ({ params }, subject) => `${subject} is too large, the most is ${params['limit']}`,
   minItems: () => 'is an empty list, at least one is needed',
-  minProperties: (error) =>
-    types(error).includes('string')
-      ? `is empty, ${part(error)['format'] === 'upgrade' ? upgradeAdvice : bodyAdvice}`
-      : 'is empty, at least one is needed',
+  minProperties: (error) => `is empty, ${advice(error) ?? 'at least one is needed'}`,
   maxProperties: () => 'can have only one of its options',
   minLength: () => 'is empty',
   maxLength: ({ params }) => `is longer than ${params['limit']} characters`,
