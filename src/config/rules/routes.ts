@@ -82,9 +82,7 @@ export const routeNamesAreFree: Rule = ({ config: { basePath, routes, usage } },
 
 export const usageHasItsOwnPath: Rule = ({ config: { usage, routes } }, report) => {
   if (usage === undefined) return;
-  const same = routes.find(
-    ({ path }) => compareSegments(segmentsOf(path), segmentsOf(usage.path)) === 'same',
-  );
+  const same = routes.find(({ path }) => path === usage.path);
   if (same !== undefined) report.problem(usage, 'path', `is the path of ${report.mention(same)} too`);
 };
 
