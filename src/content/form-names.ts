@@ -1,7 +1,6 @@
 /** Whether a form field may have this name: what passes is the same to every parser. */
 export function isFieldName(name: string): boolean {
   return (
-    name.length > 0 &&
     name.length <= 256 &&
     !/["\\;=&%<>]/.test(name) &&
     !unsafeText.test(name) &&
