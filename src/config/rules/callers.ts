@@ -1,5 +1,5 @@
 import { duration, instant } from '../checked.ts';
-import { checkName, duplicatesOf, type Rule } from './draft.ts';
+import { checkDistinct, checkName, type Rule } from './draft.ts';
 
 /** A key in the cache is served without asking the store, even if that is down. */
 export const graceIsNotCutShort: Rule = ({ config: { auth } }, report) => {
@@ -15,10 +15,7 @@ export const keysNamePlans: Rule = (draft, report) => {
   for (const key of draft.config.keys) checkName(key, 'plan', draft, report);
 };
 
-export const keysAreDistinct: Rule = ({ config }, report) => {
-  for (const [key, first] of duplicatesOf(config.keys, ({ id }) => id))
-    report.problem(key, 'id', `is the id of ${report.mention(first)} too`);
-};
+export const keysAreDistinct: Rule = ({ config }, report) => checkDistinct(config.keys, 'id', report);
 
 /** A key may be kept to show that it expired; but a wrong year looks the same. */
 export const keysAreStillValid: Rule = ({ config }, report) => {

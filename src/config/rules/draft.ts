@@ -51,6 +51,16 @@ export function checkName<Option extends 'plan' | 'upstream'>(
   report.problem(holder, option, () => noSuch(option, shown, names));
 }
 
+/** No two may have the same value at this option. */
+export function checkDistinct<Option extends 'id' | 'name'>(
+  holders: readonly Readonly<Partial<Record<Option, string>>>[],
+  option: Option,
+  report: Report,
+): void {
+  for (const [holder, first] of duplicatesOf(holders, (one) => one[option]))
+    report.problem(holder, option, `is the ${option} of ${report.mention(first)} too`);
+}
+
 /** Each but the first of those with the same value, and that first one. What has no value is like no other. */
 export function duplicatesOf<T>(
   all: readonly T[],

@@ -1,7 +1,7 @@
 import { addressesCollide, isLoopback } from '../addresses.ts';
 import { address } from '../checked.ts';
 import { plainTokenName } from '../digest.ts';
-import { duplicatesOf, type Rule } from './draft.ts';
+import { checkDistinct, type Rule } from './draft.ts';
 
 export const listenersDiffer: Rule = ({ config }, report) => {
   if (report.isBroken(config, 'listen') || report.isBroken(config.admin, 'listen')) return;
@@ -32,6 +32,5 @@ export const tokenNamesAreDistinct: Rule = ({ config: { admin } }, report) => {
     if (isPlainGiven && token.name === plainTokenName)
       report.problem(token, 'name', 'is the name of admin.token too');
   }
-  for (const [token, first] of duplicatesOf(admin.tokens, ({ name }) => name))
-    report.problem(token, 'name', `is the name of ${report.mention(first)} too`);
+  checkDistinct(admin.tokens, 'name', report);
 };

@@ -1,13 +1,10 @@
 import { checked } from '../checked.ts';
 import { parseAnchor, type Anchor } from '../period-words.ts';
 import type { RawConfig, RawQuota } from '../schema.ts';
-import { duplicatesOf, type Report, type Rule } from './draft.ts';
+import { checkDistinct, type Report, type Rule } from './draft.ts';
 
 export const quotaNamesAreDistinct: Rule = ({ config }, report) => {
-  for (const plan of Object.values(config.plans)) {
-    for (const [quota, first] of duplicatesOf(plan.quotas, ({ name }) => name))
-      report.problem(quota, 'name', `is the name of ${report.mention(first)} too`);
-  }
+  for (const { quotas } of Object.values(config.plans)) checkDistinct(quotas, 'name', report);
 };
 
 export const periodsStartWhereTheyCan: Rule = ({ config }, report) => {

@@ -5,7 +5,7 @@ import { commonPath, compareSegments, pathBelow, segmentsOf } from '../route-pat
 import type { RawRoute, RawUpload } from '../schema.ts';
 import { answeredMethods } from '../schema/routes.ts';
 import { printSize } from '../units.ts';
-import { bodiesOf, checkName, noSuch, duplicatesOf, type Rule } from './draft.ts';
+import { bodiesOf, checkDistinct, checkName, noSuch, type Rule } from './draft.ts';
 
 /** What is read as JSON is one text, and Node makes none of 512 MB. */
 const jsonBytesMax = 511 * 1024 ** 2;
@@ -62,10 +62,8 @@ export const routesAreDistinct: Rule = ({ config }, report) => {
   }
 };
 
-export const routeNamesAreDistinct: Rule = ({ config: { routes } }, report) => {
-  for (const [route, first] of duplicatesOf(routes, ({ name }) => name))
-    report.problem(route, 'name', `is the name of ${report.mention(first)} too`);
-};
+export const routeNamesAreDistinct: Rule = ({ config }, report) =>
+  checkDistinct(config.routes, 'name', report);
 
 /** Some names mean something else. */
 export const routeNamesAreFree: Rule = ({ config: { basePath, routes, usage } }, report) => {
