@@ -45,7 +45,7 @@ const sentences: Readonly<Record<string, Sentence>> = {
   maxProperties: () => 'can have only one of its options',
   minLength: () => 'is empty',
   maxLength: ({ params }) => `is longer than ${params['limit']} characters`,
-  uniqueItems: ({ params }) => `has the same value twice, at [${params['j']}] and [${params['i']}]`,
+  uniqueItems: ({ params }) => `has the same value twice, at [${params['i']}] and [${params['j']}]`,
 };
 
 function unknownSentence(name: string, options: readonly string[]): string {
