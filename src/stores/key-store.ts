@@ -16,6 +16,8 @@ export interface KeyStore {
   addKeys(records: readonly KeyRecord[], note: AuditNote): Promise<readonly AddAnswer[]>;
   /** Notes when secrets were used last. This is not a change: neither version nor feed moves. */
   noteUses(uses: readonly KeyUse[]): Promise<void>;
+  /** Adds an entry about a key to the audit log, for what is no change of its record. */
+  addAudit(note: AuditNote): Promise<void>;
   /** Up to `limit` entries older than the one with that id, newest first. */
   listAudit(before: string | undefined, limit: number): Promise<readonly Listed<AuditEntry>[]>;
   /**

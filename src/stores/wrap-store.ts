@@ -17,6 +17,7 @@ export function wrapStore(store: Store, wrap: Wrap): Store {
       changeKey: wrap('change_key', (change) => keys.changeKey(change)),
       addKeys: wrap('add_keys', (records, note) => keys.addKeys(records, note)),
       noteUses: wrap('note_uses', (uses) => keys.noteUses(uses)),
+      addAudit: wrap('add_audit', (note) => keys.addAudit(note)),
       listAudit: wrap('list_audit', (before, limit) => keys.listAudit(before, limit)),
       watch: (onEvent, attempt = (read) => read()) => keys.watch(onEvent, wrap('read_changes', attempt)),
     },

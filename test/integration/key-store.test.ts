@@ -204,6 +204,20 @@ function keyRules(address: StoreKind['address']): void {
     assert.ok(at >= before - 1 && at <= Date.now() + 1);
   });
 
+  test('an entry of the audit log can be about what is no change of a key, and nobody hears of one', async (t) => {
+    const keys = await open(t);
+    const heard = await hearChanges(t, keys);
+    const note = aNote({ action: 'set_usage', keyId: 'in the file', changes: { monthly: [3, 0] } });
+    await keys.addAudit(note);
+    const key = await create(keys, aKey());
+    const [, entry] = await keys.listAudit(undefined, 9);
+    const { id: _id, at: _at, ...rest } = entry!.found!;
+    assert.deepEqual(rest, { ...note, keys: 1 });
+    assert.equal((await keys.readKey(key.id))?.record.version, 1);
+    await until(() => heard.length > 0);
+    assert.deepEqual(heard, [{ kind: 'added' }]);
+  });
+
   test('another process hears of every change within a second', async (t) => {
     const at = address(t);
     const writer = await open(t, at);

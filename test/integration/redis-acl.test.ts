@@ -28,10 +28,11 @@ test('the user that docs/stores.md advises is permitted all that a store does', 
   await keys.changeKey({ from: key, to: { ...key, version: key.version + 1, name: 'new' }, note: aNote() });
   await keys.addKeys([aKey()], aNote());
   await keys.noteUses([{ keyId: key.id, secretNumber: 1, at: 1 }]);
+  await keys.addAudit(aNote());
   await keys.findKey(key.secrets[0]?.digest ?? '');
   assert.equal((await keys.readKey(key.id))?.record.name, 'new');
   assert.equal((await keys.listKeys('', 10)).length, 2);
-  assert.equal((await keys.listAudit(undefined, 10)).length, 3);
+  assert.equal((await keys.listAudit(undefined, 10)).length, 4);
 
   const order = aDraw({ counters });
   await ledger.draw(order);

@@ -146,6 +146,10 @@ export function createRedisKeys(
       const fields = uses.flatMap(({ keyId, secretNumber, at }) => [useOf(keyId, secretNumber), String(at)]);
       await link.run(scripts.noteUses, [names.uses], fields);
     },
+    async addAudit(note) {
+      const bounds = [auditEntriesMax, auditKeptMs];
+      await link.run(scripts.addAudit, [names.audit], [encodeAuditNote(note), ...bounds]);
+    },
     async listAudit(before, limit) {
       const from = before === undefined ? '+' : `(${before}`;
       const entries = await link.send(names.audit, (redis) =>

@@ -32,6 +32,7 @@ export const scripts = {
   changeKey: script(read('change-key')),
   addKeys: script(read('add-keys')),
   noteUses: script(read('note-uses')),
+  addAudit: script(read('add-audit')),
   keyChanges: script(read('key-changes')),
   probe: script(read('probe')),
 } as const satisfies Record<string, Script>;

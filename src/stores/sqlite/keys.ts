@@ -43,11 +43,15 @@ export function prepareKeys(database: DatabaseSync, clock: () => number): KeyCal
     return owner === undefined ? undefined : String(owner);
   }
 
-  /** The two logs are pruned as they grow, so neither ever needs a long pass. */
-  function log(note: AuditNote, { keys, event }: { keys: number; event: string | null }): void {
+  /** Both logs are pruned as they grow, so neither ever needs a long pass. */
+  function audit(note: AuditNote, keys: number): void {
     const now = clock();
     const { lastInsertRowid: audited } = sql.addAudit.run(now, keys, encodeAuditNote(note));
     sql.pruneAudit.run(Number(audited) - auditEntriesMax, now - auditKeptMs);
+  }
+
+  function log(note: AuditNote, { keys, event }: { keys: number; event: string | null }): void {
+    audit(note, keys);
     const { lastInsertRowid: told } = sql.addChange.run(event);
     sql.pruneChanges.run(Number(told) - feedEntriesMax);
   }
@@ -103,6 +107,7 @@ export function prepareKeys(database: DatabaseSync, clock: () => number): KeyCal
       transact(database, () => {
         for (const { keyId, secretNumber, at } of uses) sql.use.run(keyId, secretNumber, at);
       }),
+    addAudit: (note) => transact(database, () => audit(note, 1)),
     listAudit: (before, limit) => {
       const from = before === undefined ? Number.MAX_SAFE_INTEGER : Number(before);
       return sql.audit

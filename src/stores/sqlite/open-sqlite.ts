@@ -92,6 +92,7 @@ function createKeys(read: Read, write: Write): Omit<KeyStore, 'findKey'> {
     changeKey: (change) => tell(write((calls) => calls.changeKey(change))),
     addKeys: (records, note) => tell(write((calls) => calls.addKeys(records, note), callsPerBatch)),
     noteUses: (uses) => write((calls) => calls.noteUses(uses), callsPerBatch),
+    addAudit: (note) => write((calls) => calls.addAudit(note)),
     listAudit: (before, limit) => read((calls) => calls.listAudit(before, limit)),
     watch: (onEvent, attempt) => watchChanges(feed, onEvent, attempt),
   };

@@ -20,6 +20,9 @@ test('the audit log loses what is too old, and what is too much', (t) => {
   database.exec(`INSERT INTO audit SELECT ${auditEntriesMax + 1}, at, keys, note FROM audit WHERE seq = 3`);
   addKey();
   assert.deepEqual(entries(), [auditEntriesMax + 2, auditEntriesMax + 1, 3]);
+  clock.now += auditKeptMs + 1;
+  keys.addAudit(aNote());
+  assert.deepEqual(entries(), [auditEntriesMax + 3]);
 });
 
 test('the feed of changes loses what is too much, and says so to whoever comes from before it', (t) => {
