@@ -37,7 +37,10 @@ const auditProperties: SchemaOf<AuditView> = {
   id: { description: 'Orders the log.', type: 'string' },
   at: { type: 'string', format: 'date-time' },
   actor: { description: 'The name of a token, or cli: and a user.', type: 'string' },
-  action: { description: 'create, update, rotate, revoke, disable, enable or import.', type: 'string' },
+  action: {
+    description: 'create, update, rotate, revoke, disable, enable, import or set_usage.',
+    type: 'string',
+  },
   keyId: { description: 'null when it is about many keys.', type: ['string', 'null'] },
   keys: { description: 'How many keys it is about.', ...count },
   changes: {

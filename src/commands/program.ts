@@ -1,4 +1,4 @@
-import { Argument, Command, CommanderError, Option } from 'commander';
+import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { version } from '../telemetry/build.ts';
 import type { Shell } from './completion.ts';
 import type { CommandFlags } from './desk.ts';
@@ -103,7 +103,7 @@ function addCompletion(program: Command): void {
 }
 
 function addUsage(program: Command): void {
-  const usage = program.command('usage').description('read and reset what keys have used of their quotas');
+  const usage = program.command('usage').description('read and set what keys have used of their quotas');
 
   withPages(
     usage
@@ -132,16 +132,39 @@ Examples:
     );
 
   usage
+    .command('set')
+    .description('set what a key has used of a quota in the current period')
+    .argument('<key>', 'the id of a key')
+    .addOption(configOption())
+    .requiredOption('--quota <name>', 'the quota')
+    .requiredOption('--used <units>', 'how many units are used; above the limit nothing is left', units)
+    .option('-y, --yes', 'do not ask')
+    .option('--json', 'print the usage as JSON')
+    .addHelpText(
+      'after',
+      `
+Run again it adds nothing. What gateways hold at that moment (LEASED) stays counted besides, as they may still spend it.
+
+Examples:
+  $ gatehouse usage set demo --quota monthly --used 900     # what was used elsewhere this month
+  $ gatehouse usage set demo --quota monthly --used 0 --yes`,
+    )
+    .action((key: string, options: CommandFlags & { quota: string; used: number; yes?: true }) =>
+      run(import('./usage.ts'), ({ setUsage }) => setUsage(key, options)),
+    );
+
+  usage
     .command('reset')
     .description('set what a key has used in the current periods to zero')
     .argument('<key>', 'the id of a key')
     .addOption(configOption())
     .option('--quota <name>', 'this quota alone')
     .option('-y, --yes', 'do not ask')
+    .option('--json', 'print the usage as JSON')
     .addHelpText(
       'after',
       `
-Gateways may still spend the units that they hold at that moment.
+What gateways hold at that moment (LEASED) stays counted, as they may still spend it.
 
 Examples:
   $ gatehouse usage reset demo
@@ -150,6 +173,12 @@ Examples:
     .action((key: string, options: CommandFlags & { quota?: string; yes?: true }) =>
       run(import('./usage.ts'), ({ resetUsage }) => resetUsage(key, options)),
     );
+}
+
+function units(text: string): number {
+  const count = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(count)) return count;
+  throw new InvalidArgumentError(`It is not a whole number from 0 to ${Number.MAX_SAFE_INTEGER}.`);
 }
 
 function configOption(): Option {

@@ -1,5 +1,11 @@
 import type { Config } from '../config/config.ts';
-import { viewUsage, type UsagePeriods, type UsageView } from '../quota/usage-book.ts';
+import {
+  viewUsage,
+  type ChosenQuotas,
+  type KeyUsage,
+  type UsagePeriods,
+  type UsageView,
+} from '../quota/usage-book.ts';
 import { printTable } from './columns.ts';
 import { atDesk, type CommandFlags, type TerminalDesk } from './desk.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -21,20 +27,54 @@ export function showUsage(key: string | undefined, options: UsageFlags): Promise
   });
 }
 
-/** `gatehouse usage reset`: sets the usage of a key to zero, after asking. */
-export function resetUsage(
+interface SettingFlags extends CommandFlags {
+  readonly yes?: boolean;
+}
+
+/** `gatehouse usage set`: sets what a key has used of a quota, after asking. */
+export function setUsage(
   id: string,
-  options: CommandFlags & { readonly quota?: string; readonly yes?: boolean },
+  options: SettingFlags & { readonly quota: string; readonly used: number },
 ): Promise<number> {
-  return atDesk(options, async ({ usage, terminal }) => {
-    const { key, quotas } = await usage.planReset(id, options.quota);
-    const names = quotas.join(', ');
-    const agreed = await agree(`Set ${names} of key ${key} to zero?`, options, terminal);
-    if (agreed !== true) return agreed;
-    await usage.reset(id, options.quota);
-    terminal.stdout.write(`${names} of key ${key}: set to zero\n`);
-    return exitCodes.ok;
+  const { quota, used } = options;
+  return atDesk(options, async (desk) => {
+    const chosen = await desk.usage.choose(id, quota);
+    const agreed = await agree(`Set ${quota} of key ${id} to ${used} used?`, options, desk.terminal);
+    // Whoever has thought about it for so long that the period has ended did not mean the next one.
+    return agreed === true ? await set(chosen, used, options, desk) : agreed;
   });
+}
+
+/** `gatehouse usage reset`: sets the usage of a key to zero, after asking. */
+export function resetUsage(id: string, options: SettingFlags & { readonly quota?: string }): Promise<number> {
+  return atDesk(options, async (desk) => {
+    const { counters } = await desk.usage.choose(id, options.quota);
+    const names = counters.map(({ name }) => name).join(', ');
+    const agreed = await agree(`Set ${names} of key ${id} to zero?`, options, desk.terminal);
+    if (agreed !== true) return agreed;
+    return await set(await desk.usage.choose(id, options.quota), 0, options, desk);
+  });
+}
+
+async function set(
+  chosen: ChosenQuotas,
+  spent: number,
+  { json }: CommandFlags,
+  { usage, by, terminal: { stdout } }: TerminalDesk,
+): Promise<number> {
+  const used = await usage.set(chosen, spent, by);
+  stdout.write(json === true ? `${JSON.stringify(viewUsage(used))}\n` : tellSetting(used));
+  return exitCodes.ok;
+}
+
+/** A line for each quota. */
+function tellSetting({ key, quotas }: KeyUsage): string {
+  const lines = quotas.map(({ name, limit, used, leased, remaining }) => {
+    const ahead = leased === 0 ? '' : `, ${leased} held ahead by gateways`;
+    const left = remaining === 0 ? 'nothing' : remaining;
+    return `${name} of key ${key}: ${used - leased} used${ahead}, ${left} of ${limit} left\n`;
+  });
+  return lines.join('');
 }
 
 function listUsage({ usage, config, terminal }: TerminalDesk, flags: UsageFlags): Promise<number> {

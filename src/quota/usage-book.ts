@@ -3,15 +3,16 @@ import type { Config } from '../config/config.ts';
 import { writeInstant } from '../config/instants.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import { suggest, suggestNear } from '../config/wording.ts';
+import type { By } from '../keys/change-key.ts';
 import { isKeyId } from '../keys/key-id.ts';
 import { badCursor, type Page } from '../keys/key-pages.ts';
 import { KeyProblem } from '../keys/key-problem.ts';
 import type { KeyRecord, KnownKey, Listed } from '../stores/key-store.ts';
-import { ifReadable } from '../stores/ledger.ts';
+import { ifReadable, type Counter } from '../stores/ledger.ts';
 import type { Store } from '../stores/store.ts';
 import { countersAt, countersBefore } from './counters.ts';
 import { planOf } from './plan-of.ts';
-import { readUsage, zeroOf, type UsageReading } from './usage-reading.ts';
+import { readingsOf, readUsage, type UsageReading } from './usage-reading.ts';
 
 /** What a key has used of its quotas. */
 export interface KeyUsage {
@@ -32,10 +33,9 @@ interface UsageQuery extends UsagePeriods {
   readonly limit: number;
 }
 
-/** What a reset would set to zero. */
-export interface UsageReset {
-  readonly key: string;
-  readonly quotas: readonly string[];
+/** Quotas of a key, in the periods that ran when they were chosen. */
+export interface ChosenQuotas extends Pick<KeyUsage, 'key' | 'plan'> {
+  readonly counters: readonly Counter[];
 }
 
 /**
@@ -49,20 +49,20 @@ export interface UsageBook {
    * of periods that have ended: their owners may still have to pay.
    */
   list(page: UsageQuery): Promise<Page<KeyUsage>>;
-  /** What a reset would set to zero: one quota of the key, or all. */
-  planReset(id: string, quota: string | undefined): Promise<UsageReset>;
+  /** Chooses one quota of the key, or all, to set what was spent of them. */
+  choose(id: string, quota: string | undefined): Promise<ChosenQuotas>;
   /**
-   * Resolves with what was set to zero. It is not read from the store again, which may fail in between: a reset that is done would
-   * be told as one that is not.
+   * Sets what was spent of the chosen quotas, unless their periods have ended meanwhile. Set again it adds nothing. What processes
+   * hold is counted on top, and so is what is charged later, although it may have been spent before.
    */
-  reset(id: string, quota: string | undefined): Promise<KeyUsage>;
+  set(chosen: ChosenQuotas, spent: number, by: By): Promise<KeyUsage>;
 }
 
 interface UsageBookParts {
   readonly config: Pick<Config, 'keys' | 'plans'>;
   readonly store: {
-    readonly keys: Pick<Store['keys'], 'listKeys' | 'readKey'>;
-    readonly ledger: Pick<Store['ledger'], 'readTime' | 'readUsage' | 'resetUsage'>;
+    readonly keys: Pick<Store['keys'], 'listKeys' | 'readKey' | 'addAudit'>;
+    readonly ledger: Pick<Store['ledger'], 'readTime' | 'readUsage' | 'setUsage'>;
   };
 }
 
@@ -94,12 +94,16 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
     throw new KeyProblem('conflict', message);
   }
 
-  async function chooseCounters(id: string, quota: string | undefined) {
-    const key = await find(id);
-    const plan = chooseQuota(rulesOf(key), quota);
-    const counters = countersAt(plan, await store.ledger.readTime(key.id));
-    if (counters.length > 0) return { key, counters };
-    throw new KeyProblem('conflict', `plan ${key.plan} of key ${key.id} has no quotas`);
+  /**
+   * In a cluster the log and the counters are on different nodes, so they are not one step. The log comes first: it may tell of
+   * something that was not done after all, but nothing is done that it does not tell.
+   */
+  async function noteSetting({ key, counters }: ChosenQuotas, spent: number, { actor }: By): Promise<void> {
+    // What cannot be read can be set all the same.
+    const before = await ifReadable(readUsage(store.ledger, key, counters));
+    const changes = counters.map(({ name }, index) => [name, [spentOf(before?.[index]), spent]] as const);
+    const note = { actor, action: 'set_usage', keyId: key, changes: Object.fromEntries(changes) };
+    await store.keys.addAudit(note);
   }
 
   async function usageOf(key: EntitledKey, plan: PlanRule, { ended }: UsagePeriods): Promise<KeyUsage> {
@@ -168,16 +172,28 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
         .filter(({ found }) => periods.ended === true || found?.revokedAt === undefined);
       return { ...(await readIn([...own, ...stored], periods)), next };
     },
-    async planReset(id, quota) {
-      const { key, counters } = await chooseCounters(id, quota);
-      return { key: key.id, quotas: counters.map(({ name }) => name) };
+    async choose(id, quota) {
+      const key = await find(id);
+      const plan = chooseQuota(rulesOf(key), quota);
+      const counters = countersAt(plan, await store.ledger.readTime(key.id));
+      if (counters.length > 0) return { key: key.id, plan: key.plan, counters };
+      throw new KeyProblem('conflict', `plan ${key.plan} of key ${key.id} has no quotas`);
     },
-    async reset(id, quota) {
-      const { key, counters } = await chooseCounters(id, quota);
-      await store.ledger.resetUsage(key.id, counters);
-      return { key: key.id, plan: key.plan, quotas: counters.map(zeroOf) };
+    async set(chosen, spent, by) {
+      const { key, plan, counters } = chosen;
+      await noteSetting(chosen, spent, by);
+      const usage = await store.ledger.setUsage({ keyId: key, counters, spent });
+      if (usage === 'not_current') {
+        throw new KeyProblem('conflict', 'a period has ended meanwhile, and nothing was set: ask again');
+      }
+      return { key, plan, quotas: readingsOf(counters, usage) };
     },
   };
+}
+
+/** `null` where that is not known. */
+function spentOf(reading: UsageReading | undefined): number | null {
+  return reading === undefined ? null : reading.used - reading.leased;
 }
 
 const keysAtOnce = 32;

@@ -20,12 +20,12 @@ export async function readUsage(
   counters: readonly Counter[],
 ): Promise<readonly UsageReading[]> {
   const usage = await ledger.readUsage(keyId, counters);
-  return counters.map((counter, index) => readingOf(counter, usage[index] ?? unused));
+  return readingsOf(counters, usage);
 }
 
-/** Of a counter that was just set to zero. */
-export function zeroOf(counter: Counter): UsageReading {
-  return readingOf(counter, unused);
+/** What the store has told of counters, in their order. */
+export function readingsOf(counters: readonly Counter[], usage: readonly Usage[]): readonly UsageReading[] {
+  return counters.map((counter, index) => readingOf(counter, usage[index] ?? unused));
 }
 
 const unused = { used: 0, leased: 0 };

@@ -1,4 +1,4 @@
-import type { CellsOrder, DrawOrder, Ledger, PlaceOrder, UnitsOrder } from './ledger.ts';
+import type { CellsOrder, DrawOrder, Ledger, PlaceOrder, UnitsOrder, UsageOrder } from './ledger.ts';
 import { placeExpiresMaxMs } from './retention.ts';
 
 /** The same ledger, which refuses numbers that no store could count exactly. They are the gateway's mistake, not the store's. */
@@ -11,6 +11,7 @@ export function withChecks(ledger: Ledger): Ledger {
     takeCells: checked(checkCells, (order) => ledger.takeCells(order)),
     enter: checked(checkPlace, (order) => ledger.enter(order)),
     stay: checked(checkPlace, (order) => ledger.stay(order)),
+    setUsage: checked(checkUsage, (order) => ledger.setUsage(order)),
   };
 }
 
@@ -31,6 +32,10 @@ function checkDraw({ need, want, held, counters }: DrawOrder): void {
 
 function checkUnits({ units, held }: UnitsOrder): void {
   checkWhole(units, held);
+}
+
+function checkUsage({ spent }: UsageOrder): void {
+  checkWhole(spent);
 }
 
 function checkCells({ intervalMs, burst, want }: CellsOrder): void {

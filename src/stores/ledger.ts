@@ -37,8 +37,11 @@ export interface Ledger {
   readTime(keyId: string): Promise<number>;
   /** One usage for each counter, in their order. */
   readUsage(keyId: string, counters: readonly Counter[]): Promise<readonly Usage[]>;
-  /** Sets the counters to zero. Units that processes hold at that moment stay theirs to spend. */
-  resetUsage(keyId: string, counters: readonly Counter[]): Promise<void>;
+  /**
+   * Sets what was spent of the counters, whatever the limits say, and tells their usage from then on. Units that processes have told
+   * they hold stay theirs to spend, and are counted on top: so they take nothing away when they come back.
+   */
+  setUsage(order: UsageOrder): Promise<readonly Usage[] | 'not_current'>;
 }
 
 /** Where a period ends that never does: later than any clock can show, and a number that both stores count exactly. */
@@ -85,6 +88,13 @@ export interface UnitsOrder extends StepOrder {
   readonly units: number;
   /** What the process holds unspent after this step. */
   readonly held: number;
+}
+
+export interface UsageOrder {
+  readonly keyId: string;
+  readonly counters: readonly Counter[];
+  /** The same for each of them. */
+  readonly spent: number;
 }
 
 /** A rate as GCRA: one cell each `intervalMs`, and `burst` cells at once after a rest. */

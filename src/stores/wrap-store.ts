@@ -33,7 +33,7 @@ export function wrapStore(store: Store, wrap: Wrap): Store {
       onReturn: (hear) => ledger.onReturn(hear),
       readTime: wrap('read_time', (keyId) => ledger.readTime(keyId)),
       readUsage: wrap('read_usage', (keyId, counters) => ledger.readUsage(keyId, counters)),
-      resetUsage: wrap('reset_usage', (keyId, counters) => ledger.resetUsage(keyId, counters)),
+      setUsage: wrap('set_usage', (order) => ledger.setUsage(order)),
     },
     identity: store.identity,
     ping: wrap('ping', () => store.ping()),

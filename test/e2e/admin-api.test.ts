@@ -349,6 +349,15 @@ function apiRules({ ask, other, gateways }: Scene): void {
       async () =>
         (await ask('POST', `${path}/reset`, { body: { quota: 'monthly' } })).body.quotas[0]?.used === 0,
     );
+    const set = (asked: object) => ask('POST', `${path}/set`, { body: asked });
+    for (const units of [7, 7, 2000]) {
+      const [quota] = (await set({ quota: 'monthly', used: units })).body.quotas;
+      assert.partialDeepStrictEqual(quota, { used: units, remaining: Math.max(0, 1000 - units) });
+    }
+    await everywhere(body.secret, 429);
+    assert.equal((await set({ quota: 'month', used: 1 })).status, 404);
+    for (const wrong of [{ quota: 'monthly' }, { used: 1 }, {}, { quota: 'monthly', used: -1 }])
+      assert.equal((await set(wrong)).status, 422);
     assert.equal((await ask('POST', `${path}/reset`, { body: { quota: 'month' } })).status, 404);
     assert.equal((await ask('POST', `${path}/reset`)).status, 200, 'no body is all of them');
     assert.equal((await ask('POST', `${path}/reset`, { body: '{}' })).status, 415, 'a body has its type');

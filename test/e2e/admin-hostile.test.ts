@@ -262,6 +262,7 @@ const good: Readonly<Record<string, object | string>> = {
   createKey: { plan: 'free', id: 'ended' },
   updateKey: { name: 'another' },
   rotateKey: { overlap: '0s' },
+  setUsage: { quota: 'monthly', used: 1 },
   resetUsage: {},
   verifyKey: { secret: 'nobody-has-this' },
   importKeys: '{}',
@@ -275,8 +276,8 @@ const otherwise: readonly (readonly [status: number, AdminRequest & { readonly i
   [413, { body: large }],
   [415, { body: 'x', headers: { 'content-type': 'text/html' } }],
 ];
-/** They conflict only with a plan that is gone, or with somebody who changes the key all the time. */
-const rareConflicts: ReadonlySet<string> = new Set(['showUsage', 'revokeKey', 'importKeys']);
+/** They conflict only with a plan that is gone, a period that ends, or somebody who changes the key all the time. */
+const rareConflicts: ReadonlySet<string> = new Set(['showUsage', 'setUsage', 'revokeKey', 'importKeys']);
 
 test('each operation refuses in just the ways that the document has for it', async () => {
   await ask('POST', '/v1/keys', { body: { id: 'ended', plan: 'free' } });

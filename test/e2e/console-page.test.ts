@@ -215,7 +215,7 @@ test('nothing that was typed into a form is lost or guessed at in silence', asyn
   await visitor.sees('is not a time zone of a period');
 });
 
-test('a key is disabled and enabled, and its usage is set to zero', async (t) => {
+test('a key is disabled and enabled, and its usage is set', async (t) => {
   const { key, secret } = (await ask('POST', '/v1/keys', { body: { plan: 'free' } })).body;
   assert.equal(await statusOf(secret), 200);
   const visitor = await signedIn(t, { at: `#${key.id}` });
@@ -225,6 +225,10 @@ test('a key is disabled and enabled, and its usage is set to zero', async (t) =>
   await visitor.click('Enable');
   await visitor.click('Enable');
   await visitor.sees('Stategood');
+  await visitor.click('Set monthly');
+  await visitor.fill('Used', '1200');
+  await visitor.click('Set');
+  await visitor.sees(/monthly1000 12\d\d.*0\d{4}-/);
   await visitor.click('Reset monthly');
   await visitor.click('Reset');
   await visitor.sees(/monthly1000 0.*1000/);

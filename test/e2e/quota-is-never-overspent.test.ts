@@ -5,7 +5,7 @@ import { startChaos } from '../helpers/quota-chaos.ts';
 
 const callers = 16;
 /** One key for each test, which all have the same gateways. */
-const limits = { tormented: 600, exact: 200, bereft: 300 };
+const limits = { tormented: 600, exact: 200, set: 4000, bereft: 300 };
 
 for (const store of ['sqlite', 'redis'] as const) {
   describe(`two gateways on one ${store}`, async () => {
@@ -45,6 +45,25 @@ for (const store of ['sqlite', 'redis'] as const) {
         return used === limits.exact && leased === 0;
       };
       await until(isSettled);
+    });
+
+    test('spend what is left when usage is set while they spend, and no further, and so at rest to the unit', async (t) => {
+      const spending = chaos.spendWith('set');
+      await until(() => spending.arrived() > 300);
+      const before = spending.arrived();
+      const { leased } = await chaos.setUsage('set', limits.set - 300);
+      const inBetween = spending.arrived();
+      await spending.spend();
+      const arrived = spending.arrived();
+      t.diagnostic(`${leased} were held, ${arrived - before} to ${arrived - inBetween} of 300 came after it`);
+      // What was reserved for requests under way was counted before it.
+      assert.ok(arrived - inBetween <= 300 + callers, `${arrived - inBetween} of 300 were let through`);
+      assert.ok(arrived - before >= 300 - leased);
+
+      await until(async () => (await chaos.usage('set')).leased === 0);
+      assert.deepEqual(await chaos.setUsage('set', limits.set - 40), { used: limits.set - 40, leased: 0 });
+      await chaos.spendWith('set').spend();
+      assert.equal(spending.arrived() - arrived, 40);
     });
 
     test('strand one lease at most when one of them is killed under load, and overspend nothing', async () => {

@@ -181,6 +181,8 @@ test('a key in whatever place of the command line shows up in no complaint about
     ['keys', 'import', key, ...config],
     ['keys', 'create', '--plan', key, ...config],
     ['keys', 'show', key, ...config],
+    ['usage', 'set', 'demo', '--quota', 'monthly', '--used', key],
+    ['usage', 'set', 'demo', '--quota', key, '--used', '1', ...config],
   ];
   const runs = await Promise.all(lines.map((words) => commandHere(words)));
   for (const [at, { code, stdout, stderr }] of runs.entries()) {
@@ -326,6 +328,8 @@ async function misplaceOnAdmin(secrets: readonly string[]): Promise<readonly str
         at === '/rotate' ? '{"overlap":"1h"}' : at === '/revoke' ? '' : '{}',
       ]),
       ['GET', `/v1/keys/${misplaced}/usage`],
+      ['POST', '/v1/keys/made/usage/set', JSON.stringify({ quota: misplaced, used: misplaced })],
+      ['POST', '/v1/keys/made/usage/set', JSON.stringify({ quota: misplaced, used: 1 })],
       ['PATCH', '/v1/keys/made', '{}', { 'if-match': misplaced }],
       ['POST', '/v1/keys', '{}', { 'idempotency-key': misplaced }],
       ['POST', '/v1/keys', '{}', { 'content-type': misplaced }],

@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
-import { endOfTime, StoreUnavailable, type DrawAnswer } from '../../src/stores/ledger.ts';
+import { endOfTime, StoreUnavailable, type Counter, type DrawAnswer } from '../../src/stores/ledger.ts';
 import { startDrawers } from './drawers.ts';
 import { aCounter, aDraw, HOUR, someUnits, usedOf } from './ledger-orders.ts';
 import { openPatiently } from './open-patiently.ts';
 import { until } from './poll.ts';
 import type { StoreKind } from './store-kinds.ts';
 
+/** By how much they begin and end after now. */
+const periodsElsewhere = [
+  { name: 'has ended', periodStart: -2 * HOUR, periodEnd: -HOUR },
+  { name: 'has not begun', periodStart: HOUR, periodEnd: 2 * HOUR },
+];
 const LIFETIME = { periodStart: 0, periodEnd: endOfTime };
 
 /** The rules of ledger.ts, held against one kind of store. */
@@ -83,11 +88,7 @@ function drawRules(kind: StoreKind): void {
     assert.equal(await usedOf(ledger, counters, 'b'), '1');
   });
 
-  const periods = [
-    { name: 'has ended', periodStart: -2 * HOUR, periodEnd: -HOUR },
-    { name: 'has not begun', periodStart: HOUR, periodEnd: 2 * HOUR },
-  ];
-  for (const { name, periodStart, periodEnd } of periods) {
+  for (const { name, periodStart, periodEnd } of periodsElsewhere) {
     test(`a draw for a period that ${name} is answered not_current and takes nothing`, async (t) => {
       const { ledger } = await open(t, kind);
       const now = Date.now();
@@ -189,11 +190,11 @@ function cancelRules(kind: StoreKind): void {
     }
   });
 
-  test('a draw that is cancelled after a reset leaves no less than nothing used', async (t) => {
+  test('a draw whose units are spent, cancelled after usage was set, leaves no less than nothing used', async (t) => {
     const { ledger, counters } = await open(t, kind);
-    const order = aDraw({ counters, want: 4 });
+    const order = aDraw({ counters, want: 4, held: -4 });
     await ledger.draw(order);
-    await ledger.resetUsage('key', counters);
+    await ledger.setUsage({ keyId: 'key', counters, spent: 0 });
     const nothing = [{ used: 0, leased: 0 }];
     assert.deepEqual(await ledger.readUsage('key', counters), nothing);
     await ledger.cancelDraw(order);
@@ -338,14 +339,82 @@ function usageRules(kind: StoreKind): void {
     assert.deepEqual(await ledger.readUsage('key', counters), [{ used: 14, leased: 0 }]);
   });
 
-  test('a reset sets the usage to zero and leaves other counters alone', async (t) => {
+  test('usage is set for some counters of a key alone, and set again it stays the same', async (t) => {
     const { ledger } = await open(t, kind);
     const counters = ['one', 'two', 'other'].map((name) => aCounter({ name, limit: 10 }));
-    await ledger.draw(aDraw({ counters, want: 10 }));
-    await ledger.resetUsage('key', counters.slice(0, 2));
-    assert.equal(await usedOf(ledger, counters), '0 0 10');
-    assert.equal((await ledger.draw(aDraw({ counters: counters.slice(0, 2), want: 10 }))).kind, 'drawn');
+    const [one, two] = counters as [Counter, Counter];
+    await ledger.draw(aDraw({ counters: [one], want: 10, held: -10 }));
+    await ledger.draw(aDraw({ counters: [one, two], keyId: 'next', want: 1, held: -1 }));
+    for (const spent of [7, 7, 0, 7]) {
+      const usage = { used: spent, leased: 0 };
+      assert.deepEqual(await ledger.setUsage({ keyId: 'key', counters: [one, two], spent }), [usage, usage]);
+      assert.equal(await usedOf(ledger, counters), `${spent} ${spent} 0`);
+    }
+    assert.equal(told(await ledger.draw(aDraw({ counters: [one], want: 9 }))), 'drawn 3, used [10]');
+    assert.equal(await usedOf(ledger, counters, 'next'), '1 1 0');
   });
+
+  test('what processes hold when usage is set is counted besides, whether it is spent, comes back or is cancelled', async (t) => {
+    const { ledger, counters } = await open(t, kind, 100);
+    const inDoubt = aDraw({ counters, want: 4, holder: 'c' });
+    for (const holder of ['a', 'b']) await ledger.draw(aDraw({ counters, want: 10, holder }));
+    await ledger.draw(inDoubt);
+    const set = { keyId: 'key', counters, spent: 50 };
+    assert.deepEqual(await ledger.setUsage(set), [{ used: 74, leased: 24 }]);
+    await ledger.giveBack(someUnits({ counters, units: 10, holder: 'a' }));
+    await ledger.giveBack(someUnits({ counters, units: 3, holder: 'b' }));
+    await ledger.cancelDraw(inDoubt);
+    assert.deepEqual(await ledger.readUsage('key', counters), [{ used: 57, leased: 0 }], '7 were spent');
+  });
+
+  test('what was charged before usage is set is not charged again after it, and what is charged later is', async (t) => {
+    const { ledger, counters } = await open(t, kind, 100);
+    const charge = someUnits({ counters, units: 5 });
+    await ledger.charge(charge);
+    await ledger.setUsage({ keyId: 'key', counters, spent: 20 });
+    await ledger.charge(charge);
+    assert.equal(await usedOf(ledger, counters), '20');
+    await ledger.charge(someUnits({ counters, units: 5 }));
+    assert.equal(await usedOf(ledger, counters), '25');
+  });
+
+  test('usage is set above the limit, and then nothing is left until more is allowed', async (t) => {
+    const { ledger, counters } = await open(t, kind);
+    await ledger.setUsage({ keyId: 'key', counters, spent: 15 });
+    assert.equal(told(await ledger.draw(aDraw({ counters }))), 'exhausted, used [15]');
+    const more = counters.map((counter) => ({ ...counter, limit: 16 }));
+    assert.equal(told(await ledger.draw(aDraw({ counters: more, want: 4 }))), 'drawn 1, used [16]');
+  });
+
+  test('usage is set up to 2^53 - 1, and what cannot be counted exactly is refused', async (t) => {
+    const { ledger, counters } = await open(t, kind);
+    const most = Number.MAX_SAFE_INTEGER;
+    await ledger.draw(aDraw({ counters, want: 4 }));
+    for (const spent of [most - 2, most]) {
+      const usage = [{ used: most, leased: 4 }];
+      assert.deepEqual(await ledger.setUsage({ keyId: 'key', counters, spent }), usage);
+      assert.deepEqual(await ledger.readUsage('key', counters), usage);
+    }
+    for (const spent of [0.5, -1, Number.NaN, 2 ** 53])
+      await assert.rejects(ledger.setUsage({ keyId: 'key', counters, spent }), RangeError);
+  });
+
+  for (const { name, periodStart, periodEnd } of periodsElsewhere) {
+    test(`usage of a period that ${name} is not set, nor that of others with it`, async (t) => {
+      const { ledger } = await open(t, kind);
+      const now = Date.now();
+      const fine = aCounter({ name: 'fine' });
+      const ill = aCounter({ periodStart: now + periodStart, periodEnd: now + periodEnd });
+      await ledger.charge(someUnits({ counters: [fine, ill], units: 3 }));
+      for (const counters of [
+        [fine, ill],
+        [ill, fine],
+      ]) {
+        assert.equal(await ledger.setUsage({ keyId: 'key', counters, spent: 1 }), 'not_current');
+        assert.equal(await usedOf(ledger, counters), '3 3');
+      }
+    });
+  }
 
   test('keys with odd ids and quotas with odd names do not touch each other', async (t) => {
     const { ledger } = await open(t, kind);

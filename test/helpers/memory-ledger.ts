@@ -75,6 +75,6 @@ export function createMemoryLedger({ now, before, after }: MemoryLedgerOptions):
     leave: (keyId, placeId) => step('leave', () => store.leave(keyId, placeId)),
     readTime: () => step('readTime', now),
     readUsage: (keyId, asked) => step('readUsage', () => store.readUsage(keyId, asked)),
-    resetUsage: (keyId, meant) => step('resetUsage', () => store.resetUsage(keyId, meant)),
+    setUsage: (order) => step('setUsage', () => store.setUsage(order)),
   };
 }

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { lifetime } from '../../src/quota/periods.ts';
-import type { Usage } from '../../src/stores/ledger.ts';
+import type { Counter, Ledger, Usage } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { until, type Scene } from './poll.ts';
 import { call, keysOf, openQuotaScene, type Answer, type QuotaScene } from './quota-scene.ts';
@@ -20,6 +20,8 @@ export interface Chaos {
   stop(): Promise<void>;
   /** What the store has counted. */
   usage(key: string): Promise<Usage>;
+  /** Sets what the key has spent, as another process does, and tells its usage from then on. */
+  setUsage(key: string, spent: number): Promise<Usage>;
 }
 
 /** The callers of one key, with everything that can be done to the gateways and the store meanwhile. */
@@ -64,21 +66,28 @@ export async function startChaos(t: Scene, options: ChaosOptions): Promise<Chaos
   const parts = { callers: options.callers, scene, gateways, start, redis, proxy };
   const spendWith = (key: string): Spending => spendingOf(t, { ...parts, key, limit: limitOf(key) });
 
-  async function usage(key: string): Promise<Usage> {
+  async function ask(
+    key: string,
+    question: (ledger: Ledger, counters: readonly Counter[]) => Promise<unknown>,
+  ) {
     const store = await openStore(parseStoreAddress(scene.store), { deadlineMs: 2000 });
     try {
       const counters = [
         { name: 'life', limit: limitOf(key), periodStart: lifetime.start, periodEnd: lifetime.end },
       ];
-      const [read] = await store.ledger.readUsage(key, counters);
-      return read ?? assert.fail('no usage');
+      const [usage] = (await question(store.ledger, counters)) as readonly Usage[];
+      return usage ?? assert.fail('no usage');
     } finally {
       await store.close();
     }
   }
 
+  const usage = (key: string) => ask(key, (ledger, counters) => ledger.readUsage(key, counters));
+  const setUsage = (key: string, spent: number) =>
+    ask(key, (ledger, counters) => ledger.setUsage({ keyId: key, counters, spent }));
+
   const stop = async (): Promise<void> => void (await Promise.all(gateways.map((gateway) => gateway.stop())));
-  return { spendWith, stop, usage };
+  return { spendWith, stop, usage, setUsage };
 }
 
 interface Parts {

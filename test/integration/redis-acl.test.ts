@@ -41,7 +41,7 @@ test('the user that docs/stores.md advises is permitted all that a store does', 
   await ledger.giveBack({ ...order, id: nextId(), units: 1, held: 0 });
   await ledger.readTime(order.keyId);
   await ledger.readUsage(order.keyId, counters);
-  await ledger.resetUsage(order.keyId, counters);
+  await ledger.setUsage({ keyId: order.keyId, counters, spent: 1 });
   await ledger.takeCells({ keyId: order.keyId, name: 'rate', intervalMs: 1, burst: 1, want: 1 });
   const place = { keyId: order.keyId, placeId: 'p', limit: 1, expiresInMs: 1_000 };
   await ledger.enter(place);

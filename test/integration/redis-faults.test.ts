@@ -650,12 +650,15 @@ test('a Redis that evicts is told of with its policy, once, and none that does n
   assert.deepEqual(told, ['volatile-ttl', 'allkeys-lru']);
 });
 
-test('a reset that cannot have all of its counters leaves them as they are', async (t) => {
+test('usage that cannot be set in all of its counters is set in none', async (t) => {
   const { redis, store } = await ownRedis(t);
   const [one, two] = [aCounter({ name: 'one' }), aCounter({ name: 'two' })];
   await store.ledger.draw(aDraw({ counters: [one] }));
   await redis.say('SET', nameKeys('gatehouse:', 'key').counter(two), 'junk');
-  assert.match((await failureOf(store.ledger.resetUsage('key', [one, two]))).message, /another program/);
+  assert.match(
+    (await failureOf(store.ledger.setUsage({ keyId: 'key', counters: [one, two], spent: 7 }))).message,
+    /another program/,
+  );
   assert.equal(await usedOf(store.ledger, [one]), '1');
 });
 
@@ -711,7 +714,7 @@ test('a change of keys that finds something of another program under one of the 
 });
 
 for (const used of ['abc', '', '-5', 'nan', '1e300']) {
-  test(`a counter of ${JSON.stringify(used)} is refused, not taken for an unspent quota, until it is reset`, async (t) => {
+  test(`a counter of ${JSON.stringify(used)} is refused, not taken for an unspent quota, until it is set`, async (t) => {
     const { redis, ledger } = await ownRedis(t);
     const drawn = aDraw({ counters, need: 4, want: 4 });
     await ledger.draw(drawn);
@@ -730,9 +733,10 @@ for (const used of ['abc', '', '-5', 'nan', '1e300']) {
       assert.equal(failure.mayHaveHappened, false);
     }
     assert.ok((await redis.say('HGET', name, 'used')).endsWith(`\r\n${used}\r\n`), 'nothing was written');
-    await ledger.resetUsage('key', counters);
+    const set = { keyId: 'key', counters, spent: 0 };
+    assert.deepEqual(await ledger.setUsage(set), [{ used: 4, leased: 4 }], 'what is held can be read');
     assert.equal((await ledger.draw(aDraw({ counters, need: 2, want: 2 }))).kind, 'drawn');
-    assert.equal(await usedOf(ledger, counters), '2');
+    assert.equal(await usedOf(ledger, counters), '6');
   });
 }
 

@@ -25,9 +25,9 @@ test('everything expires by itself, except the usage of a lifetime', async (t) =
   await ledger.takeCells({ keyId: 'key', name: 'rate', intervalMs: 60_000, burst: 2, want: 1 });
   await ledger.enter({ keyId: 'key', placeId: 'p', limit: 1, expiresInMs: 60_000 });
   await ledger.stay({ keyId: 'other', placeId: 'p', expiresInMs: 60_000 });
-  await ledger.resetUsage('key', [aCounter({ name: 'never counted' })]);
+  await ledger.setUsage({ keyId: 'key', counters: [aCounter({ name: 'set' }), lifetime], spent: 0 });
   const all = (await redis.say('KEYS', '*')).split('\r\n').filter((line) => line.startsWith('gatehouse:'));
-  assert.equal(all.length, 10, all.join('\n'));
+  assert.equal(all.length, 11, all.join('\n'));
   for (const name of all) {
     const left = await number(redis.say('PTTL', name));
     if (name === names.counter(lifetime)) assert.equal(left, -1);
@@ -64,6 +64,28 @@ test('a counter lives as long as the longest period that is asked of it, used up
     assert.equal((await ledger.draw(aDraw({ counters: [counter] }))).kind, 'exhausted');
     assert.equal(await keptMs(redis, long), 24 * HOUR);
   }
+});
+
+test('usage that is set is kept for as long as the longest period that was counted in it', async (t) => {
+  const { redis, ledger } = await ownRedis(t);
+  const short = aCounter({});
+  const long = { ...short, periodEnd: short.periodEnd + 30 * 24 * HOUR };
+  const set = (counter: Counter) => ledger.setUsage({ keyId: 'key', counters: [counter], spent: 3 });
+  await set(short);
+  assert.equal(await keptMs(redis, short), 24 * HOUR);
+  for (const counter of [long, short]) {
+    await set(counter);
+    assert.equal(await keptMs(redis, long), 24 * HOUR);
+  }
+});
+
+test('what a process told too long ago is not counted beside what is set', async (t) => {
+  const { redis, ledger } = await ownRedis(t);
+  const [counter] = many as [Counter];
+  await ledger.draw(aDraw({ counters: many, want: 5, holder: 'alive' }));
+  await redis.say('HSET', names.counter(counter), 'h:dead', `3 ${Date.now() - HOUR}`);
+  const set = { keyId: 'key', counters: many, spent: 10 };
+  assert.deepEqual(await ledger.setUsage(set), [{ used: 15, leased: 5 }]);
 });
 
 test('a rate of a clock that was ahead delays nobody for longer than told', async (t) => {

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
+import type { PlanRule } from '../../src/config/plan-rule.ts';
 import { KeyProblem } from '../../src/keys/key-problem.ts';
 import { countersAt, countersBefore } from '../../src/quota/counters.ts';
 import { createUsageBook, type KeyUsage, type UsageBook } from '../../src/quota/usage-book.ts';
-import { StoreUnavailable, Unreadable } from '../../src/stores/ledger.ts';
+import type { AuditNote, KeyStore } from '../../src/stores/key-store.ts';
+import { StoreUnavailable, Unreadable, type Ledger } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { aKey, aNote } from '../helpers/a-key.ts';
 import { aPlan, aQuota } from '../helpers/lease-scene.ts';
@@ -46,7 +48,7 @@ test('the usage of all keys is listed page by page: those of the file, then thos
 test('a long page leaves no key out', async () => {
   const keys = Array.from({ length: 100 }, (_, at) => keyOf(`k${at}`));
   const store = {
-    keys: { listKeys: async () => [], readKey: async () => undefined },
+    keys: noKeys,
     ledger: createMemoryLedger({ now: Date.now }),
   };
   const { items } = await createUsageBook({ config: { keys, plans }, store }).list({
@@ -124,16 +126,15 @@ test('a list that the store cannot give is refused, whatever it gave of it', asy
   await assert.rejects(book.list({ cursor: undefined, limit: 9 }), gone);
 });
 
-test('a key without quotas has nothing to reset, and is told so', async (t) => {
+test('of a key without quotas nothing can be set, and that is told', async (t) => {
   const { store } = ownDatabase(t);
   const none = new Map([['free', { name: 'free', ...aPlan({ quotas: [] }) }]]);
   const book = createUsageBook({ config: { keys: [keyOf('a')], plans: none }, store });
   const why = /plan free of key a has no quotas/;
-  await assert.rejects(book.planReset('a', undefined), why);
-  await assert.rejects(book.reset('a', undefined), why);
+  await assert.rejects(book.choose('a', undefined), why);
 });
 
-test('usage is read and reset in the period of the store, whatever the clock here shows', async (t) => {
+test('usage is read and set in the period of the store, whatever the clock here shows', async (t) => {
   const { store } = ownDatabase(t);
   const now = Date.now() + 400 * 24 * 3_600_000;
   const ledger = createMemoryLedger({ now: () => now });
@@ -141,8 +142,8 @@ test('usage is read and reset in the period of the store, whatever the clock her
   const counters = countersAt(plans.get('free')!, now);
   await ledger.draw(aDraw({ keyId: 'ada', counters, need: 3, want: 3 }));
   assert.equal((await book.read('ada')).quotas[0]?.used, 3);
-  await book.reset('ada', undefined);
-  assert.equal((await ledger.readUsage('ada', counters))[0]?.used, 0);
+  await book.set(await book.choose('ada', undefined), 2, by);
+  assert.deepEqual(await ledger.readUsage('ada', counters), [{ used: 5, leased: 3 }]);
 });
 
 test('what was used in the period before is told, of keys that were revoked since too', async (t) => {
@@ -181,40 +182,93 @@ test('of a quota whose limit was lowered below what is used nothing remains', as
   assert.deepEqual([quota?.limit, quota?.used, quota?.remaining], [2, 5, 0]);
 });
 
-test('a reset asks the store for nothing after it: what is done is not told as a failure', async () => {
+test('usage that was set is told as the store had it then, and the store is asked for nothing after that', async () => {
   let isGone = false;
   const ledger = createMemoryLedger({
     now: () => 0,
     before: () => {
       if (isGone) throw new StoreUnavailable('gone', { mayHaveHappened: false });
     },
-    after: (step) => void (isGone = step === 'resetUsage'),
+    after: (step) => void (isGone = step === 'setUsage'),
   });
-  const keys = { listKeys: async () => [], readKey: async () => undefined };
-  const two = { name: 'free', ...aPlan({ quotas: [aQuota(7), { ...aQuota(9), name: 'other' }] }) };
-  const book = createUsageBook({
-    config: { keys: [keyOf('ada')], plans: new Map([['free', two]]) },
-    store: { keys, ledger },
-  });
-  const counters = countersAt(two, 0);
+  const book = openBook(ledger, withTwoQuotas);
+  const counters = countersAt(withTwoQuotas, 0);
   await ledger.draw(aDraw({ keyId: 'ada', counters, need: 3, want: 3 }));
-  const { quotas } = await book.reset('ada', 'other');
+  const { quotas } = await book.set(await book.choose('ada', 'other'), 12, by);
   assert.deepEqual(
     quotas.map(({ name, limit, used, leased, remaining }) => ({ name, limit, used, leased, remaining })),
-    [{ name: 'other', limit: 9, used: 0, leased: 0, remaining: 9 }],
+    [{ name: 'other', limit: 9, used: 15, leased: 3, remaining: 0 }],
   );
 });
 
-test('a reset that the store refuses is not told as one that is done', async () => {
+test('usage that the store refuses to set is not told as set', async () => {
   const gone = new StoreUnavailable('gone', { mayHaveHappened: true });
-  const ledger = createMemoryLedger({ now: () => 0 });
-  const store = {
-    keys: { listKeys: async () => [], readKey: async () => undefined },
-    ledger: { ...ledger, resetUsage: () => Promise.reject(gone) },
-  };
-  const book = createUsageBook({ config: { keys: [keyOf('ada')], plans }, store });
-  await assert.rejects(book.reset('ada', undefined), gone);
+  const ledger = { ...createMemoryLedger({ now: () => 0 }), setUsage: () => Promise.reject(gone) };
+  const book = openBook(ledger);
+  await assert.rejects(book.set(await book.choose('ada', undefined), 0, by), gone);
 });
+
+test('what was chosen in one period is not set in the next, nor in that which has ended', async () => {
+  let now = 0;
+  const ledger = createMemoryLedger({ now: () => now });
+  const book = openBook(ledger);
+  const chosen = await book.choose('ada', undefined);
+  await book.set(chosen, 3, by);
+  now = 40 * dayMs;
+  const why = new KeyProblem('conflict', 'a period has ended meanwhile, and nothing was set: ask again');
+  await assert.rejects(book.set(chosen, 5, by), why);
+  assert.equal((await book.read('ada')).quotas[0]?.used, 0);
+  assert.equal((await ledger.readUsage('ada', chosen.counters))[0]?.used, 3);
+});
+
+test('who set usage from what to what is in the audit log before it is done, or it is not done', async () => {
+  const notes: AuditNote[] = [];
+  let full = false;
+  const keys = {
+    ...noKeys,
+    addAudit: async (note: AuditNote) => {
+      if (full) throw new StoreUnavailable('full', { mayHaveHappened: false });
+      notes.push(note);
+    },
+  };
+  const ledger = createMemoryLedger({
+    now: () => 0,
+    before: (step) => assert.ok(step !== 'setUsage' || notes.length > 0),
+  });
+  const book = openBook(ledger, withTwoQuotas, keys);
+  const counters = countersAt(withTwoQuotas, 0);
+  await ledger.draw(aDraw({ keyId: 'ada', counters, need: 3, want: 3, held: -1 }));
+  await book.set(await book.choose('ada', undefined), 7, by);
+  const about = { actor: 'tester', action: 'set_usage', keyId: 'ada' };
+  assert.deepEqual(notes, [{ ...about, changes: { month: [1, 7], other: [1, 7] } }], 'two are held');
+  full = true;
+  await assert.rejects(book.set(await book.choose('ada', undefined), 0, by), /full/);
+  assert.equal((await book.read('ada')).quotas[0]?.used, 9);
+
+  const spoilt = { ...ledger, readUsage: () => Promise.reject(new Unreadable('no number')) };
+  full = false;
+  const mended = openBook(spoilt, undefined, keys);
+  await mended.set(await mended.choose('ada', undefined), 0, by);
+  assert.deepEqual(notes.at(-1), { ...about, changes: { month: [null, 0] } }, 'what it was nobody knows');
+});
+
+const by = { actor: 'tester' };
+const noKeys = {
+  listKeys: async () => [],
+  readKey: async () => undefined,
+  addAudit: async () => undefined,
+};
+const withTwoQuotas = { name: 'free', ...aPlan({ quotas: [aQuota(7), { ...aQuota(9), name: 'other' }] }) };
+
+/** The book of the key ada. */
+function openBook(
+  ledger: Pick<Ledger, 'readTime' | 'readUsage' | 'setUsage'>,
+  plan: PlanRule = plans.get('free')!,
+  keys: Pick<KeyStore, 'listKeys' | 'readKey' | 'addAudit'> = noKeys,
+): UsageBook {
+  const config = { keys: [keyOf('ada')], plans: new Map([['free', { ...plan, name: 'free' }]]) };
+  return createUsageBook({ config, store: { keys, ledger } });
+}
 
 async function listAll(book: UsageBook, limit: number): Promise<KeyUsage[]> {
   const listed: KeyUsage[] = [];

@@ -76,8 +76,15 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
       const names = counters.map(nameKeys(prefix, keyId).counter);
       return readUsage(counters.length, await link.run(scripts.usage, names, [leaseToldMs]));
     },
-    async resetUsage(keyId, counters) {
-      await link.run(scripts.reset, counters.map(nameKeys(prefix, keyId).counter), []);
+    async setUsage({ keyId, counters, spent }) {
+      const periods = counters.flatMap((counter) => [
+        counter.periodStart,
+        counter.periodEnd,
+        keptUntil(counter),
+      ]);
+      const names = counters.map(nameKeys(prefix, keyId).counter);
+      const answer = await link.run(scripts.setUsage, names, [leaseToldMs, spent, ...periods]);
+      return answer === 'not_current' ? answer : readUsage(counters.length, answer);
     },
   });
 }

@@ -17,6 +17,7 @@ export interface SharedScript extends Script {
 
 const step = read('step');
 const forMany = read('many');
+const leased = read('leased');
 
 /** The scripts that change the ledger, one for each kind of step, those for keys, and the probe. */
 export const scripts = {
@@ -24,8 +25,8 @@ export const scripts = {
   add: shared(step + read('add')),
   cancel: shared(step + read('cancel')),
   time: script(read('time')),
-  usage: script(read('usage')),
-  reset: script(read('reset')),
+  usage: script(leased + read('usage')),
+  setUsage: script(leased + read('set-usage')),
   takeCells: shared(read('take-cells')),
   enter: shared(read('enter')),
   findKey: shared(read('find-key')),

@@ -8,13 +8,14 @@ import {
   type StepOrder,
   type UnitsOrder,
   type Usage,
+  type UsageOrder,
 } from '../ledger.ts';
 import { keptUntil, leaseToldMs } from '../retention.ts';
 import { prepareUnitsPruning } from './prune-units.ts';
 import { transact, type Synchronous } from './transact.ts';
 
 type UnitsCalls = Synchronous<
-  Pick<Ledger, 'draw' | 'giveBack' | 'charge' | 'cancelDraw' | 'readUsage' | 'resetUsage'>
+  Pick<Ledger, 'draw' | 'giveBack' | 'charge' | 'cancelDraw' | 'readUsage' | 'setUsage'>
 >;
 
 /** The answer kept for a step that is not a draw. */
@@ -75,29 +76,40 @@ export function prepareUnits(database: DatabaseSync, clock: () => number): Units
     takeStep(order, (counter) => addUnits(sql, order.keyId, counter, order.units));
   }
 
+  function setUsage({ keyId, counters, spent }: UsageOrder): readonly Usage[] | 'not_current' {
+    const now = clock();
+    if (!areCurrent(counters, now)) return 'not_current';
+    return counters.map((counter) => {
+      const leased = readLeased(sql, keyId, counter, now);
+      const used = Math.min(spent + leased, Number.MAX_SAFE_INTEGER);
+      sql.setUnits.run(...counterKey(keyId, counter), keptUntil(counter), used);
+      return { used, leased };
+    });
+  }
+
   return {
     draw: (order) => transact(database, () => draw(order)),
     giveBack: (order) => transact(database, () => giveBack(order)),
     charge: (order) => transact(database, () => charge(order)),
     cancelDraw: (order) => transact(database, () => cancelDraw(order)),
     readUsage: (keyId, counters) => counters.map((counter) => readUsage(sql, keyId, counter, clock())),
-    resetUsage: (keyId, counters) =>
-      transact(database, () => {
-        for (const counter of counters) sql.resetCounter.run(...counterKey(keyId, counter));
-      }),
+    setUsage: (order) => transact(database, () => setUsage(order)),
   };
 }
 
 /** `kept` is what is kept of the counters, in their order. */
 function judgeDraw({ counters, need, want }: DrawOrder, kept: readonly Kept[], now: number): DrawAnswer {
-  if (counters.some(({ periodStart, periodEnd }) => now < periodStart || now >= periodEnd)) {
-    return { kind: 'not_current', now };
-  }
+  if (!areCurrent(counters, now)) return { kind: 'not_current', now };
   const used = kept.map((counter) => counter.used);
   const left = counters.map((counter, index) => Math.max(counter.limit - (used[index] ?? 0), 0));
   if (left.some((units) => units < need)) return { kind: 'exhausted', used, now };
   const units = Math.min(want, ...left);
   return { kind: 'drawn', units, used: used.map((one) => one + units), now };
+}
+
+/** Whether the periods of all of them run. */
+function areCurrent(counters: readonly Counter[], now: number): boolean {
+  return counters.every(({ periodStart, periodEnd }) => periodStart <= now && now < periodEnd);
 }
 
 /** False when the id is known: then nothing must be done again. */
@@ -159,10 +171,12 @@ function findCounter(sql: Statements, { keyId, holder }: StepOrder, counter: Cou
 }
 
 function readUsage(sql: Statements, keyId: string, counter: Counter, now: number): Usage {
-  const key = counterKey(keyId, counter);
-  const used = Number(sql.readCounter.get(...key)?.['used'] ?? 0);
-  const leased = Number(sql.readLeases.get(...key, now - leaseToldMs)?.['units'] ?? 0);
-  return { used, leased: Math.min(leased, used) };
+  const used = Number(sql.readCounter.get(...counterKey(keyId, counter))?.['used'] ?? 0);
+  return { used, leased: Math.min(readLeased(sql, keyId, counter, now), used) };
+}
+
+function readLeased(sql: Statements, keyId: string, counter: Counter, now: number): number {
+  return Number(sql.readLeases.get(...counterKey(keyId, counter), now - leaseToldMs)?.['units'] ?? 0);
 }
 
 function counterKey(keyId: string, counter: Counter): [string, string, number] {
@@ -191,9 +205,11 @@ function prepareStatements(database: DatabaseSync) {
       ON CONFLICT DO UPDATE SET
         used = min(used + excluded.used, ${Number.MAX_SAFE_INTEGER}),
         period_end = max(period_end, excluded.period_end)`),
+    setUnits: database.prepare(`
+      INSERT INTO counters VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT DO UPDATE SET used = excluded.used, period_end = max(period_end, excluded.period_end)`),
     takeUnits: database.prepare(`UPDATE counters SET used = max(used - ?4, 0) WHERE ${counter}`),
     keepCounter: database.prepare(`UPDATE counters SET period_end = ?4 WHERE ${counter} AND period_end < ?4`),
-    resetCounter: database.prepare(`UPDATE counters SET used = 0 WHERE ${counter}`),
     tellLease: database.prepare(`
       INSERT INTO leases VALUES (?, ?, ?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET units = excluded.units, told = excluded.told`),

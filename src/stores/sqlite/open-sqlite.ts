@@ -112,6 +112,6 @@ function createLedger(read: Read, write: Write): Ledger {
     onReturn: () => undefined,
     readTime: async () => Date.now(),
     readUsage: (keyId, counters) => read((calls) => calls.readUsage(keyId, counters)),
-    resetUsage: (keyId, counters) => write((calls) => calls.resetUsage(keyId, counters)),
+    setUsage: (order) => write((calls) => calls.setUsage(order)),
   });
 }

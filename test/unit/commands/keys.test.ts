@@ -402,18 +402,77 @@ test('of many lines that are refused as many are named as anybody would read, an
   assert.equal(code, 1);
 });
 
-test('usage is set to zero where somebody agrees, and the quotas are named', async (t) => {
+test('usage is set where somebody agrees, and what is left is told', async (t) => {
   const quotas = ['day', 'month'].map((per) => ({ name: per, limit: 9, per }));
   const { run, cli } = withoutStore(t, { plans: { free: { quotas }, paid: {} } });
-  const reset = async (...flags: readonly string[]) => {
-    const { code, stdout, stderr } = await cli('usage', 'reset', 'demo', ...flags);
+  const usage = async (...words: readonly string[]) => {
+    const { code, stdout, stderr } = await cli('usage', ...words);
     return [code, stdout, stderr];
   };
+  const reset = (...flags: readonly string[]) => usage('reset', 'demo', ...flags);
+  const set = (quota: string, used: string, ...flags: readonly string[]) =>
+    usage('set', 'demo', '--quota', quota, '--used', used, ...flags);
   await run('create', '--plan', 'free');
   const unasked = 'gatehouse: nobody is there to ask, add --yes to go on without asking\n';
   assert.deepEqual(await reset(), [64, '', unasked]);
-  assert.deepEqual(await reset('--yes'), [0, 'day, month of key demo: set to zero\n', '']);
-  assert.deepEqual(await reset('--yes', '--quota', 'day'), [0, 'day of key demo: set to zero\n', '']);
+  assert.deepEqual(await set('day', '3'), [64, '', unasked]);
+  for (const [used, left] of [
+    ['3', '6 of 9 left'],
+    ['3', '6 of 9 left'],
+    ['9', 'nothing of 9 left'],
+    ['9007199254740991', 'nothing of 9 left'],
+  ] as const)
+    assert.deepEqual(await set('day', used, '-y'), [0, `day of key demo: ${used} used, ${left}\n`, '']);
+  const [, json = ''] = await set('month', '4', '-y', '--json');
+  assert.deepEqual(
+    JSON.parse(String(json)).quotas.map((quota: object) => ({ ...quota, resetsAt: '' })),
+    [{ name: 'month', limit: 9, used: 4, leased: 0, remaining: 5, resetsAt: '' }],
+  );
+  const shown = async () =>
+    JSON.parse(String((await usage('show', 'demo', '--json'))[1])).quotas.map(
+      (quota: { used: number }) => quota.used,
+    );
+  assert.deepEqual(await shown(), [Number.MAX_SAFE_INTEGER, 4]);
+  const day = 'day of key demo: 0 used, 9 of 9 left\n';
+  assert.deepEqual(await reset('--yes', '--quota', 'day'), [0, day, '']);
+  assert.deepEqual(await shown(), [0, 4]);
+  assert.deepEqual(await reset('--yes'), [0, `${day}${day.replace('day', 'month')}`, '']);
+  assert.deepEqual(await shown(), [0, 0]);
+  assert.deepEqual(await set('dya', '3', '-y'), [
+    1,
+    '',
+    'gatehouse: the key has no such quota, did you mean "day"?\n',
+  ]);
+  const audit = (await run('audit')).stdout;
+  assert.match(
+    audit,
+    / set_usage +demo +day: 0 → 0, month: 4 → 0\n.* day: 9007199254740991 → 0\n.* month: 0 → 4\n/,
+  );
+  for (const wrong of ['-1', '1.5', '1e3', '9007199254740992', ''])
+    assert.equal((await set('day', wrong, '-y'))[0], 64);
+  for (const lacks of [
+    ['--quota', 'day'],
+    ['--used', '3'],
+  ])
+    assert.match(String((await usage('set', 'demo', ...lacks))[2]), /required option '--(used|quota) /);
+});
+
+test('who is asked whether usage is to be set is told of what, and may say no', async (t) => {
+  const quotas = ['day', 'month'].map((per) => ({ name: per, limit: 9, per }));
+  const { run, file } = withoutStore(t, { plans: { free: { quotas }, paid: {} } });
+  await run('create', '--plan', 'free');
+  const asked = async (typed: string, ...words: readonly string[]) => {
+    const { code, stdout, stderr } = await commandHere(['usage', ...words, 'demo', '--config', file], {
+      typed,
+    });
+    return [code, stdout, stderr];
+  };
+  const set = ['set', '--quota', 'day', '--used', '3'];
+  const question = 'Set day of key demo to 3 used? [y/N] ';
+  assert.deepEqual(await asked('n\n', ...set), [1, '', `${question}Nothing was changed.\n`]);
+  assert.deepEqual(await asked('y\n', ...set), [0, 'day of key demo: 3 used, 6 of 9 left\n', question]);
+  const both = 'Set day, month of key demo to zero? [y/N] ';
+  assert.deepEqual(await asked('n\n', 'reset'), [1, '', `${both}Nothing was changed.\n`]);
 });
 
 test('the usage of the periods before is shown, and when they ended', async (t) => {

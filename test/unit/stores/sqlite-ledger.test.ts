@@ -34,6 +34,36 @@ test('a process that has told nothing for an hour holds nothing any more, and on
   assert.deepEqual(units.readUsage('key', counters), [{ used: 5, leased: 0 }]);
 });
 
+test('usage that is set is kept for as long as the longest period that was counted in it', (t) => {
+  const { units, clock } = scene(t);
+  const short = aCounter({ periodStart: START, periodEnd: START + 1_000 });
+  const long = { ...short, periodEnd: START + HOUR };
+  const takeSteps = (): void => {
+    for (let step = 0; step < 20; step += 1) units.draw(aDraw({ counters: [], keyId: 'other' }));
+  };
+  const set = (keyId: string, counter: Counter) => units.setUsage({ keyId, counters: [counter], spent: 3 });
+  set('short', short);
+  for (const counter of [short, long, short]) set('long', counter);
+  clock.now = START + 60_500;
+  takeSteps();
+  const used = () => ['short', 'long'].map((keyId) => units.readUsage(keyId, [long])[0]?.used);
+  assert.deepEqual(used(), [3, 3], 'a second is kept for a minute');
+  clock.now = START + 61_500;
+  takeSteps();
+  assert.deepEqual(used(), [0, 3]);
+});
+
+test('what a process told an hour ago is not counted beside what is set', (t) => {
+  const { units, clock } = scene(t);
+  const counters = [aCounter({ periodStart: 0, periodEnd: endOfTime })];
+  const set = () => units.setUsage({ keyId: 'key', counters, spent: 5 });
+  units.draw(aDraw({ counters, want: 4 }));
+  clock.now += HOUR - 1;
+  assert.deepEqual(set(), [{ used: 9, leased: 4 }]);
+  clock.now += 1;
+  assert.deepEqual(set(), [{ used: 5, leased: 0 }]);
+});
+
 test('keys of which nothing is held take no room as held', (t) => {
   const { units, rows } = scene(t);
   const counters = [aCounter({ periodStart: 0, periodEnd: endOfTime })];

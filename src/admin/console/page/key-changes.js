@@ -97,6 +97,30 @@ export async function switchKey({ key, etag }) {
 /**
  * @param {Pick<KeyView, 'id'>} key
  * @param {string} quota
+ * @param {number} spent
+ */
+export async function setUsage(key, quota, spent) {
+  const used = element('input', {
+    type: 'number',
+    name: 'used',
+    min: '0',
+    value: String(spent),
+    required: true,
+  });
+  await askInDialog({
+    title: `Set ${quota} of ${key.id}`,
+    content: [
+      labelled('Used', used, 'In the current period. What gateways have drawn ahead is counted on top'),
+    ],
+    action: 'Set',
+    danger: true,
+    act: () => ask('POST', `${pathOf(key)}/usage/set`, { body: { quota, used: Number(used.value) } }),
+  });
+}
+
+/**
+ * @param {Pick<KeyView, 'id'>} key
+ * @param {string} quota
  */
 export async function resetUsage(key, quota) {
   await askInDialog({

@@ -1,6 +1,6 @@
 import { ask } from './api.js';
 import { button, element, explained, moment, reload, table } from './elements.js';
-import { editKey, pathOf, resetUsage, revokeKey, rotateKey, switchKey } from './key-changes.js';
+import { editKey, pathOf, resetUsage, revokeKey, rotateKey, setUsage, switchKey } from './key-changes.js';
 import { writeLabels, writeQuota } from './key-form.js';
 import { stateOf } from './key-list.js';
 
@@ -138,15 +138,23 @@ function usageRow(id, { name, limit, used, leased, remaining, resetsAt }) {
   // Green at first, yellow towards the end, red when nothing remains.
   const meter = element('meter', { max: limit, low: limit * 0.8, high: limit - 1, optimum: 0, value: used });
   meter.setAttribute('aria-label', `${name} used`);
-  const reset = button(
-    'Reset',
-    async () => {
-      await resetUsage({ id }, name);
-      reload();
-    },
-    'change',
+  /**
+   * @param {string} verb
+   * @param {() => Promise<void>} change
+   */
+  function changeButton(verb, change) {
+    const made = button(verb, () => change().then(reload), 'change');
+    made.setAttribute('aria-label', `${verb} ${name}`);
+    return made;
+  }
+  const set = changeButton('Set', () => setUsage({ id }, name, used - leased));
+  const changes = element(
+    'span',
+    {},
+    set,
+    ' ',
+    changeButton('Reset', () => resetUsage({ id }, name)),
   );
-  reset.setAttribute('aria-label', `Reset ${name}`);
   const spent = element('span', {}, meter, ` ${used}${ahead}`);
-  return [name, String(limit), spent, String(remaining), moment(resetsAt, 'never'), reset];
+  return [name, String(limit), spent, String(remaining), moment(resetsAt, 'never'), changes];
 }
