@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { countersAt } from '../../../../src/quota/counters.ts';
 import { Leases } from '../../../../src/quota/leases/leases.ts';
 import { StoreUnavailable, Unreadable, type Ledger } from '../../../../src/stores/ledger.ts';
 import { may, openLeases, openWarm, plan, readMonth, take, warmUp } from '../../../helpers/lease-callers.ts';
@@ -270,6 +271,28 @@ test('allow lets requests through during an outage and charges them, once, when 
   await scene.clock.pass(1000);
   assert.equal(scene.ledger.used('ada', 'month', may), 2);
   assert.equal(leases.counts.owingKeys, 0);
+});
+
+test('what is owed is charged on top of usage that was set meanwhile, unless it had been charged and only the answer was lost', async () => {
+  for (const [isLost, used] of [
+    [false, 9],
+    [true, 7],
+  ] as const) {
+    const { scene, leases } = openLeases();
+    scene.weather.refuses = true;
+    for (const reservation of [await take(leases, allowed), await take(leases, allowed)])
+      leases.settle(reservation, 1);
+    scene.weather.refuses = !isLost;
+    scene.weather.loses = isLost;
+    await scene.clock.pass(1000);
+    assert.equal(scene.ledger.used('ada', 'month', may), isLost ? 2 : 0);
+    scene.weather.refuses = false;
+    scene.weather.loses = false;
+    await scene.ledger.setUsage({ keyId: 'ada', counters: countersAt(allowed, may), spent: 7 });
+    await scene.clock.pass(1000);
+    assert.equal(scene.ledger.used('ada', 'month', may), used);
+    assert.equal(leases.counts.owingKeys, 0);
+  }
 });
 
 test('allow refuses while too many keys owe', async () => {
