@@ -284,8 +284,8 @@ test('a key reads its own usage, at no cost and even when nothing is left', asyn
 });
 
 for (const kind of ['SQLite', 'Redis'] as const) {
-  test(`people read and reset usage beside a running gateway, in ${kind}`, async () => {
-    const [first] = stores[kind].gateways;
+  test(`people read and set usage beside running gateways, in ${kind}`, async () => {
+    const [first, second] = stores[kind].gateways;
     await isLongBeforeMidnight();
     for (let turn = 0; turn < 5; turn += 1) await call(first);
     const usage = (...words: readonly string[]) =>
@@ -326,6 +326,13 @@ for (const kind of ['SQLite', 'Redis'] as const) {
     assert.equal((await usage('reset', 'ada', '--quota', 'daily', '-y')).code, 0);
     assert.equal((await call(first)).status, 200);
     assert.equal(await usedBy(first), 1);
+    const set = (used: string) => usage('set', 'ada', '--quota', 'daily', '--used', used, '-y');
+    assert.equal((await set('7')).stdout, 'daily of key ada: 7 used, nothing of 4 left\n');
+    for (const one of [first, second]) assert.equal((await call(one)).refusal, 'quota_exhausted');
+    assert.equal((await set('3')).stdout, 'daily of key ada: 3 used, 1 of 4 left\n');
+    await until(async () => (await call(second)).status === 200);
+    assert.equal((await call(first)).refusal, 'quota_exhausted');
+    assert.equal(await usedBy(first), 4);
     assert.equal(
       (await usage('reset', 'adda', '--yes')).stderr,
       'gatehouse: there is no such key, did you mean "ada"?\n',
