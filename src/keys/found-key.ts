@@ -1,5 +1,6 @@
 import type { StaticKey } from '../config/config.ts';
 import type { KeyRecord } from '../stores/key-store.ts';
+import { percentEncode } from '../wire/percent-encode.ts';
 
 /** What a request is judged by: a key, as found by one of its secrets. There may be 50,000 in memory, so the rest is left out. */
 export interface FoundKey extends Omit<
@@ -10,6 +11,8 @@ export interface FoundKey extends Omit<
   /** SHA-256 of the secret, 64 lower-case hex digits. */
   readonly digest: string;
   readonly secretExpiresAt: number | undefined;
+  /** The owner as the upstream is told, encoded once and not for each request; '' for none. */
+  readonly ownerHeader: string;
 }
 
 export function foundIn(record: KeyRecord | undefined, digest: string): FoundKey | undefined {
@@ -30,6 +33,7 @@ export function foundIn(record: KeyRecord | undefined, digest: string): FoundKey
     secretNumber: secret.number,
     digest: secret.digest,
     secretExpiresAt: secret.expiresAt,
+    ownerHeader: percentEncode(record.owner),
   };
 }
 

@@ -54,7 +54,7 @@ export class KeptKeys {
   }
 }
 
-/** Fields that few keys have come last, by name. */
+/** Fields that few keys have come last, by name; behind them the owner, of keys that have one. */
 type Packed = readonly [
   id: string,
   readAt: number,
@@ -63,10 +63,12 @@ type Packed = readonly [
   plan: string,
   secretNumber: number,
   more: Partial<FoundKey>,
+  ownerHeader?: string,
 ];
 
 function pack({ found, readAt, asOf }: KeptKey): string {
-  const { id, version, plan, secretNumber, digest: _, quotas, scopes, networks, enabled, ...dates } = found;
+  const { id, version, plan, secretNumber, digest: _, ownerHeader, ...others } = found;
+  const { quotas, scopes, networks, enabled, ...dates } = others;
   const more = {
     ...dates,
     enabled: enabled ? undefined : false,
@@ -74,15 +76,17 @@ function pack({ found, readAt, asOf }: KeptKey): string {
     scopes: filled(scopes),
     networks: filled(networks),
   };
-  return JSON.stringify([id, Math.floor(readAt), asOf, version, plan, secretNumber, more]);
+  const owner = ownerHeader === '' ? [] : [ownerHeader];
+  return JSON.stringify([id, Math.floor(readAt), asOf, version, plan, secretNumber, more, ...owner]);
 }
 
 function unpack(digest: string, text: string): KeptKey {
-  const [id, readAt, asOf, version, plan, secretNumber, more] = JSON.parse(text) as Packed;
+  const [id, readAt, asOf, version, plan, secretNumber, more, ownerHeader = ''] = JSON.parse(text) as Packed;
   const { quotas = none, scopes = none, networks = none, enabled = true } = more;
   const { notBefore, expiresAt, revokedAt, secretExpiresAt } = more;
   const limits = { quotas, scopes, networks, notBefore, expiresAt, enabled, revokedAt };
-  return { found: { id, version, plan, ...limits, secretNumber, digest, secretExpiresAt }, readAt, asOf };
+  const secret = { secretNumber, digest, secretExpiresAt };
+  return { found: { id, version, plan, ...limits, ...secret, ownerHeader }, readAt, asOf };
 }
 
 /** Undefined for one that is longer than any of ours, or has other characters: a store may hold one. */

@@ -44,7 +44,7 @@ export const quotaSchema: Schema = {
 /** What people decide about a key, as it is shown. Where instants are written, a date alone will do. */
 export const fieldSchemas: SchemaOf<KeyFields> = {
   name: { description: 'What people call it; empty for none.', ...line },
-  owner: { description: 'Whom it belongs to; empty for nobody.', ...line },
+  owner: { description: 'Whom it belongs to, as the upstream is told; empty for nobody.', ...line },
   plan: { description: 'One of the plans of the configuration.', type: 'string' },
   quotas: {
     description: 'Quotas of its own.',

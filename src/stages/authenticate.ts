@@ -5,7 +5,7 @@ import { Refusal } from '../refusals.ts';
 import type { Head } from './check-request.ts';
 
 /** Who calls. It carries an id, never the secret, so nothing after this stage can leak one. */
-export interface Caller extends Pick<FoundKey, 'plan' | 'quotas' | 'scopes'> {
+export interface Caller extends Pick<FoundKey, 'plan' | 'quotas' | 'scopes' | 'ownerHeader'> {
   readonly keyId: string;
 }
 
@@ -86,8 +86,8 @@ function welcome(
     throw refuse(flaw, visitor, by);
   }
   by.noteUse(found, now);
-  const { id, plan, quotas, scopes } = found;
-  return { keyId: id, plan, quotas, scopes };
+  const { id, plan, quotas, scopes, ownerHeader } = found;
+  return { keyId: id, plan, quotas, scopes, ownerHeader };
 }
 
 function refuse(why: WhyNotLetIn, visitor: Visitor, by: KeyCheck): Refusal {

@@ -97,7 +97,9 @@ function listOurHeaders({ visit, route, tellLimits }: Parcel): readonly string[]
 const methodsWithBody = new Set(['POST', 'PUT', 'PATCH']);
 
 function addIdentity(headers: string[], { caller, visit }: Parcel): void {
-  headers.push('x-gatehouse-key-id', caller.keyId, 'x-gatehouse-plan', caller.plan, 'x-request-id', visit.id);
+  headers.push('x-gatehouse-key-id', caller.keyId, 'x-gatehouse-plan', caller.plan);
+  if (caller.ownerHeader !== '') headers.push('x-gatehouse-owner', caller.ownerHeader);
+  headers.push('x-request-id', visit.id);
 }
 
 function addOrigin(

@@ -160,6 +160,7 @@ test('a chunked body reaches the upstream whole, with its length', async (t) => 
 
 const forged: Pairs = [
   'X-Gatehouse-Key-Id x_gatehouse_key_id X.Gatehouse.Plan X!Gatehouse~Plan X-GATEHOUSE-ANYTHING',
+  'X-Gatehouse-Owner x_gatehouse_owner',
   'X-Forwarded-For X_Forwarded_For X-Forwarded-Host X-Forwarded-Proto X-Forwarded-Prefix Forwarded',
   'X-Real-IP X_Real_IP X-Request-Id X_Request_Id Proxy X-Original-URL X-Rewrite-URL',
   'X-HTTP-Method-Override X_HTTP_METHOD X-Method-Override Proxy-Authorization Proxy-Connection Keep-Alive TE',

@@ -32,11 +32,13 @@ import { tempFolder } from '../helpers/temp-folder.ts';
 const upstream = await startRecordingUpstream({ after });
 const redis = await startRedisServer({ after });
 const by = { actor: 'test' };
+const streamedPath = '/v1/recordings';
 const yaml: Yaml = {
   plans: { free: {}, paid: {}, metered: { quotas: [{ name: 'monthly', limit: 9, per: 'month' }] } },
   routes: [
     { path: namePath, methods: ['POST'], body: { json: {} } },
     { path: '/v1/voice/*', methods: ['GET'] },
+    { path: streamedPath, methods: ['POST'], body: { any: {} } },
   ],
   // Many of the calls here are refused, from one address.
   auth: { guessing: { enabled: false } },
@@ -124,6 +126,44 @@ async function keyLife(
   await disturb();
   await book.revoke(id, by);
   await everywhere(last, 401);
+}
+
+describe('the upstream is told whose a key is, within a second of every change', () => {
+  test('by gateways on one SQLite file', () => tellOwner(onSqlite));
+  test('by gateways on one Redis', () => tellOwner(onRedis));
+});
+
+async function tellOwner({ gateways, book }: Gateways): Promise<void> {
+  const { key, secret } = await book.create({ plan: 'free' }, by);
+  const isTold = async (owner: string | undefined, apiKey = secret) =>
+    (await Promise.all(gateways.map((gateway) => ownersTold(gateway, apiKey))))
+      .flat()
+      .every((told) => told === owner);
+  assert.ok(await isTold(undefined), 'who has no owner cannot give itself one');
+  await book.update(key.id, { owner: 'Müller + Söhne' }, by);
+  await until(() => isTold('M%C3%BCller %2B S%C3%B6hne'));
+  const { secret: next } = await book.rotate(key.id, { overlapMs: 60_000 }, by);
+  assert.ok(await isTold('M%C3%BCller %2B S%C3%B6hne', next), 'also when it is found by another secret');
+  await book.update(key.id, { owner: 'acme' }, by);
+  await until(() => isTold('acme'));
+  await book.update(key.id, { owner: null }, by);
+  await until(() => isTold(undefined));
+  await book.revoke(key.id, by);
+}
+
+/** What the upstream hears of the owner in either lane, from a caller that says something else. */
+async function ownersTold(gateway: Gateway, apiKey: string): Promise<readonly (string | undefined)[]> {
+  const headers = { apiKey, 'x-gatehouse-owner': 'somebody else', 'content-type': 'application/json' };
+  const told: (string | undefined)[] = [];
+  for (const [path, body] of [
+    [namePath, '{}'],
+    [streamedPath, 'x'.repeat(100_000)],
+  ] as const) {
+    const answer = await fetch(gateway.url + path, { method: 'POST', headers, body });
+    const seen = (await answer.json()) as { headers: Record<string, string> };
+    told.push(seen.headers['x-gatehouse-owner']);
+  }
+  return told;
 }
 
 test('a gateway that stood still serves nobody by what it knew of a key before', async (t) => {

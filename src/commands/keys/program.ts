@@ -149,7 +149,7 @@ function withFields(command: Command, each: string): Command {
   return command
     .option('--plan <plan>', 'its plan')
     .option('--name <text>', 'what people call it')
-    .option('--owner <text>', 'whom it belongs to')
+    .option('--owner <text>', 'whom it belongs to, as the upstream is told')
     .option('--scope <route>', `a route or pattern of paths that it may call; ${each}`, collect)
     .option('--network <cidr>', `where it may be used from; ${each}`, collect)
     .option('--label <name=value>', `what people sort keys by; ${each}`, collect)

@@ -22,6 +22,7 @@ test('a key comes back as it was, whatever it has', () => {
       id: 'all',
       version: 7,
       plan: 'größer "x"',
+      owner: 'Größe & Co.',
       quotas: [
         { name: 'daily', limit: 5, per: 'day', timezone: 'Europe/Berlin' },
         { name: 'monthly', limit: 9, per: undefined, timezone: undefined },
@@ -59,7 +60,7 @@ function plain(key: FoundKey | undefined): unknown {
 test('there is room for fifty thousand, and then for the newest', () => {
   const kept = new KeptKeys();
   const digests = Array.from({ length: keptKeysMax + 1 }, (_, at) => digestOf(`${at}`));
-  const key = found({ id: 'key_01kay0000000example0', plan: 'professional' });
+  const key = found({ id: 'key_01kay0000000example0', plan: 'professional', owner: 'org_01kay00000000000' });
   for (const digest of digests) keep(kept, { ...key, digest });
   assert.equal(kept.get(digests[0] ?? ''), undefined);
   for (const digest of digests.slice(1)) assert.equal(kept.get(digest)?.found.digest, digest);

@@ -31,7 +31,12 @@ export function forgetPlans() {
 /** @type {Readonly<Record<string, Field>>} */
 const fields = {
   name: { label: 'Name', hint: 'What people call it', write: ({ name }) => name, read: orNull },
-  owner: { label: 'Owner', hint: 'Whom it belongs to', write: ({ owner }) => owner, read: orNull },
+  owner: {
+    label: 'Owner',
+    hint: 'Whom it belongs to, as the upstream is told',
+    write: ({ owner }) => owner,
+    read: orNull,
+  },
   plan: { label: 'Plan', hint: 'One of the configuration', write: ({ plan }) => plan, read: (text) => text },
   notBefore: {
     label: 'Valid from',
