@@ -64,7 +64,8 @@ export async function leaksSecrets(makeLogger: typeof createLogger): Promise<boo
   });
   const logger = makeLogger('trace', sink);
   const digest = hash('sha256', canary);
-  const record = foundOf({ id: 'canary', plan: 'canary', digest, enabled: true, expiresAt: undefined });
+  const nothingElse = { owner: '', enabled: true, expiresAt: undefined };
+  const record = foundOf({ id: 'canary', plan: 'canary', digest, ...nothingElse });
   const ways: readonly Way[] = [
     { find: async () => record, status: 404 },
     { find: async () => undefined, status: 401 },

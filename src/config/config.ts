@@ -100,6 +100,8 @@ export interface Plan extends PlanRule {
 export interface StaticKey {
   readonly id: string;
   readonly plan: string;
+  /** '' for none. */
+  readonly owner: string;
   /** SHA-256 of the secret, 64 lower-case hex digits. */
   readonly digest: string;
   readonly enabled: boolean;

@@ -1,4 +1,5 @@
 import { isFieldName } from '../content/form-names.ts';
+import { isPrintable } from '../content/printable.ts';
 import { fold, isStripped } from '../wire/headers.ts';
 import { isNetwork, notNetwork, parseAddress } from './addresses.ts';
 import { instantPattern, notInstant, parseInstant } from './instants.ts';
@@ -70,6 +71,7 @@ export const formats = {
     (text) => /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text),
     'must be visible ASCII characters',
   ),
+  line: fitting(isPrintable, 'holds characters that cannot be seen'),
   digest: matching('^sha256:[0-9a-fA-F]{64}$', 'must be sha256: and 64 hexadecimal digits'),
   none: matching('^none$', 'is not a body rule, write none, json: {…}, upload: {…}, file: {…} or any: {…}'),
   upgrade: matching('^(none|websocket)$', 'is not an upgrade, write none, websocket or websocket: {…}'),

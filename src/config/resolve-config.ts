@@ -88,6 +88,7 @@ function resolveKey(key: RawKey): StaticKey {
   return {
     id: key.id,
     plan: key.plan,
+    owner: key.owner.trim(),
     digest: checked(writtenDigest(key.hash)),
     enabled: key.enabled,
     expiresAt: optionalInstant(key.expires),

@@ -38,11 +38,11 @@ export function foundIn(record: KeyRecord | undefined, digest: string): FoundKey
 }
 
 /** A key of the YAML in the form of the others. It is never written to the store. */
-export function recordOf({ id, plan, digest, enabled, expiresAt }: StaticKey): KeyRecord {
+export function recordOf({ id, plan, owner, digest, enabled, expiresAt }: StaticKey): KeyRecord {
   const secret = { number: 0, digest, start: '', createdAt: 0, expiresAt: undefined };
-  const nothingElse = { name: '', owner: '', quotas: [], scopes: [], labels: {}, networks: [], requests: [] };
+  const nothingElse = { name: '', quotas: [], scopes: [], labels: {}, networks: [], requests: [] };
   const always = { version: 0, notBefore: undefined, revokedAt: undefined, createdAt: 0 };
-  return { ...nothingElse, ...always, id, plan, enabled, expiresAt, secrets: [secret] };
+  return { ...nothingElse, ...always, id, plan, owner, enabled, expiresAt, secrets: [secret] };
 }
 
 export function foundOf(key: StaticKey): FoundKey {

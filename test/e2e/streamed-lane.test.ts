@@ -42,6 +42,7 @@ const body = { any: { maxSize: '100MB' } };
 const gateway = await startGateway(
   scene,
   {
+    keys: [{ id: 'demo', plan: 'free', secret: demoKey, owner: 'acme' }],
     upstreams: {
       raw: { targets: [raw.url], timeouts: patient },
       lonely: { targets: [lonely.url], timeouts: patient },
@@ -106,7 +107,8 @@ test('Expect does not switch off what is done to the headers', async (t) => {
   const headers = [
     ['Expect', '100-continue'],
     ['X-Gatehouse-Key-Id', 'admin'],
-    ['Connection', 'x-forwarded-for'],
+    ['X-Gatehouse-Owner', 'somebody else'],
+    ['Connection', 'x-forwarded-for, x-gatehouse-owner'],
     ['X-Twice', '1'],
     ['X-Twice', '2'],
     ['__proto__', 'x'],
@@ -115,6 +117,7 @@ test('Expect does not switch off what is done to the headers', async (t) => {
   assert.equal(answer.status, 200);
   const { headers: arrived } = recording.requests.at(-1)!;
   assert.equal(arrived['x-gatehouse-key-id'], 'demo');
+  assert.equal(arrived['x-gatehouse-owner'], 'acme');
   assert.equal(arrived['x-forwarded-for'], '127.0.0.1');
   assert.equal(arrived['x-twice'], '1, 2');
   assert.equal(arrived['expect'], undefined);

@@ -74,7 +74,7 @@ const countedKey = 'k-counted';
 const config = {
   plans: { free: {}, counted: { quotas: [{ name: 'sockets', limit: 7, per: 'lifetime' }] } },
   keys: [
-    { id: 'demo', plan: 'free', secret: demoKey },
+    { id: 'demo', plan: 'free', secret: demoKey, owner: 'Müller' },
     { id: 'counted', plan: 'counted', secret: countedKey },
   ],
   upstreams: Object.fromEntries(ways.map(({ name, targets }) => [name, { targets }])),
@@ -130,6 +130,7 @@ test('the upstream learns who calls, and never the key', async (t) => {
   await once(client, 'open');
   const headers = echo.requests.at(-1);
   assert.equal(headers?.['x-gatehouse-key-id'], 'demo');
+  assert.equal(headers?.['x-gatehouse-owner'], 'M%C3%BCller');
   assert.equal(headers?.['apikey'], undefined);
   assert.equal(headers?.['connection'], 'Upgrade');
 });

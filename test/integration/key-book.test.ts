@@ -32,6 +32,7 @@ const rules: KeyRules = {
   staticKeys: ['other', 'demo'].map((id) => ({
     id,
     plan: 'free',
+    owner: '',
     digest: digestOf(`k-${id}`),
     enabled: true,
     expiresAt: undefined,

@@ -284,5 +284,5 @@ async function listAll(book: UsageBook, limit: number): Promise<KeyUsage[]> {
 }
 
 function keyOf(id: string) {
-  return { id, plan: 'free', digest: '', enabled: true, expiresAt: undefined };
+  return { id, plan: 'free', owner: '', digest: '', enabled: true, expiresAt: undefined };
 }

@@ -43,6 +43,11 @@ export const keys = list(
         format: 'name',
       }),
       plan: text('Name of a plan under `plans`.'),
+      owner: text('Whom it belongs to, as the upstream is told in X-Gatehouse-Owner. Empty for nobody.', {
+        format: 'line',
+        maxLength: 200,
+        default: '',
+      }),
       secret: text(
         'What the caller sends: visible ASCII without spaces. Take it from the environment or a file; anything under 16 characters can be guessed.',
         { format: 'visible', minLength: 1, maxLength: 1024, writeOnly: true },

@@ -42,7 +42,7 @@ plans:
     consistency: strict
     onStoreFailure: allow
 keys:
-  - { id: one, plan: full, secret: secret-of-the-first-key, enabled: false, expires: 2099-01-01 }
+  - { id: one, plan: full, owner: ' Müller ', secret: secret-of-the-first-key, enabled: false, expires: 2099-01-01 }
   - { id: two, plan: full, hash: 'sha256:${'c'.repeat(64)}' }
 upstreams:
   old:
@@ -149,10 +149,11 @@ plans:
 keys:
   - id: one
     plan: full
+    owner: Müller
     digest: '${hash('sha256', 'secret-of-the-first-key')}'
     enabled: false
     expiresAt: ${Date.UTC(2099, 0, 1)}
-  - { id: two, plan: full, digest: ${'c'.repeat(64)}, enabled: true }
+  - { id: two, plan: full, owner: '', digest: ${'c'.repeat(64)}, enabled: true }
 upstreams:
   old:
     name: old

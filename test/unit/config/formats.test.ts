@@ -124,6 +124,7 @@ const edges: Readonly<
   'key-prefix': { takes: ['a', 'gh_2', long(32)], refuses: ['', long(33), '2a', '_a', 'a_', 'a-b'] },
   visible: { takes: ['', 'a!~'], refuses: ['a b', 'ä', 'aä', 'äa'] },
   title: { takes: ['a', 'a b', 'a long one'], refuses: ['', ' a', 'a ', 'äa', 'aä'] },
+  line: { takes: ['', 'a b', 'Müller & Söhne 😀'], refuses: ['a\nb', '\u0000', 'a\u202eb', '\ud800'] },
   digest: {
     takes: [`sha256:${long(64)}`],
     refuses: [

@@ -13,7 +13,9 @@ const rules = {
   format: createKeyFormat('gh'),
   plans: new Map([['free', aPlan({ quotas: [aQuota(9, 'month')] })]]),
   routes: [],
-  staticKeys: [{ id: 'demo', plan: 'free', digest: digestOf('k-demo'), enabled: true, expiresAt: undefined }],
+  staticKeys: [
+    { id: 'demo', plan: 'free', owner: '', digest: digestOf('k-demo'), enabled: true, expiresAt: undefined },
+  ],
 };
 
 const readLine = (line: Readonly<Record<string, unknown>>) =>

@@ -270,7 +270,7 @@ test('guesses do not make the cache grow without end, and push no key out', asyn
 });
 
 function inFile(id: string): StaticKey {
-  return { id, plan: 'free', digest: digestOf(id), enabled: true, expiresAt: undefined };
+  return { id, plan: 'free', owner: '', digest: digestOf(id), enabled: true, expiresAt: undefined };
 }
 
 test('under other rules there are other keys of the file, and what the store said lately is known under all', async () => {

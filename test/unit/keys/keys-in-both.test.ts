@@ -8,6 +8,7 @@ const keys = ['a', 'b', 'c'].map((id) => ({ id, digest: id.repeat(64) }));
 const inStore = recordOf({
   id: 'b',
   plan: 'free',
+  owner: '',
   digest: 'b'.repeat(64),
   enabled: true,
   expiresAt: undefined,

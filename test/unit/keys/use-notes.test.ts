@@ -15,7 +15,14 @@ test('uses are written in batches, the last of each secret, and those of the fil
     for (const record of keys) notes.note(found(record), at);
   }
   notes.note(
-    foundOf({ id: 'demo', plan: 'free', digest: digestOf('x'), enabled: true, expiresAt: undefined }),
+    foundOf({
+      id: 'demo',
+      plan: 'free',
+      owner: '',
+      digest: digestOf('x'),
+      enabled: true,
+      expiresAt: undefined,
+    }),
     3,
   );
   await notes.flush();
