@@ -61,6 +61,7 @@ const countsOfImport: SchemaOf<ImportReport> = {
 const usageProperties: SchemaOf<KeyUsage> = {
   key: { type: 'string' },
   plan: { type: 'string' },
+  owner: { description: 'Whom the key belongs to; empty for nobody.', type: 'string' },
   quotas: {
     description: 'Empty where the plan has none, and in a list where the configuration has no such plan.',
     type: 'array',

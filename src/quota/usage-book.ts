@@ -18,6 +18,8 @@ import { readingsOf, readUsage, type UsageReading } from './usage-reading.ts';
 export interface KeyUsage {
   readonly key: string;
   readonly plan: string;
+  /** Who may have to pay; '' for nobody. */
+  readonly owner: string;
   readonly quotas: readonly UsageReading[];
 }
 
@@ -34,7 +36,7 @@ interface UsageQuery extends UsagePeriods {
 }
 
 /** Quotas of a key, in the periods that ran when they were chosen. */
-export interface ChosenQuotas extends Pick<KeyUsage, 'key' | 'plan'> {
+export interface ChosenQuotas extends Pick<KeyUsage, 'key' | 'plan' | 'owner'> {
   readonly counters: readonly Counter[];
 }
 
@@ -67,7 +69,7 @@ interface UsageBookParts {
 }
 
 /** A key, of the configuration or of the store. */
-type EntitledKey = Pick<KeyRecord, 'id' | 'plan' | 'quotas'>;
+type EntitledKey = Pick<KeyRecord, 'id' | 'plan' | 'owner' | 'quotas'>;
 
 interface StoredPage {
   readonly keys: readonly Listed<KnownKey>[];
@@ -110,7 +112,7 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
     const at = await store.ledger.readTime(key.id);
     const counters = ended === true ? countersBefore(plan, at) : countersAt(plan, at);
     const quotas = await readUsage(store.ledger, key.id, counters);
-    return { key: key.id, plan: key.plan, quotas };
+    return { key: key.id, plan: key.plan, owner: key.owner, quotas };
   }
 
   /** A key whose plan is gone has no quotas. */
@@ -120,7 +122,7 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
   ): Promise<Listed<KeyUsage>> {
     if (key === undefined) return { id, found: undefined };
     const plan = planOf(key, config.plans);
-    if (plan === undefined) return { id, found: { key: id, plan: key.plan, quotas: [] } };
+    if (plan === undefined) return { id, found: { key: id, plan: key.plan, owner: key.owner, quotas: [] } };
     return { id, found: await ifReadable(usageOf(key, plan, periods)) };
   }
 
@@ -176,17 +178,17 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
       const key = await find(id);
       const plan = chooseQuota(rulesOf(key), quota);
       const counters = countersAt(plan, await store.ledger.readTime(key.id));
-      if (counters.length > 0) return { key: key.id, plan: key.plan, counters };
+      if (counters.length > 0) return { key: key.id, plan: key.plan, owner: key.owner, counters };
       throw new KeyProblem('conflict', `plan ${key.plan} of key ${key.id} has no quotas`);
     },
     async set(chosen, spent, by) {
-      const { key, plan, counters } = chosen;
+      const { counters, ...whose } = chosen;
       await noteSetting(chosen, spent, by);
-      const usage = await store.ledger.setUsage({ keyId: key, counters, spent });
+      const usage = await store.ledger.setUsage({ keyId: whose.key, counters, spent });
       if (usage === 'not_current') {
         throw new KeyProblem('conflict', 'a period has ended meanwhile, and nothing was set: ask again');
       }
-      return { key, plan, quotas: readingsOf(counters, usage) };
+      return { ...whose, quotas: readingsOf(counters, usage) };
     },
   };
 }
@@ -199,8 +201,8 @@ function spentOf(reading: UsageReading | undefined): number | null {
 const keysAtOnce = 32;
 
 /** A key of the configuration has only the quotas of its plan. */
-function entitledKeyOf({ id, plan }: Config['keys'][number]): EntitledKey {
-  return { id, plan, quotas: [] };
+function entitledKeyOf({ id, plan, owner }: Config['keys'][number]): EntitledKey {
+  return { id, plan, owner, quotas: [] };
 }
 
 function listedOf(key: Config['keys'][number]): Listed<EntitledKey> {

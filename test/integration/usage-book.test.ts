@@ -45,6 +45,23 @@ test('the usage of all keys is listed page by page: those of the file, then thos
   await assert.rejects(book.read('nobody'), { message: 'there is no such key' }, 'no list of some of them');
 });
 
+test('whose usage it is stands in lists, in what is read and in what was set', async (t) => {
+  const { store } = ownDatabase(t);
+  for (const [id, plan] of [
+    ['s1', 'free'],
+    ['s2', 'gone'],
+  ] as const) {
+    const to = aKey({ id, plan, owner: 'Müller', secrets: [] });
+    await store.keys.changeKey({ from: undefined, to, note: aNote() });
+  }
+  const keys = [keyOf('none'), { ...keyOf('file'), owner: 'acme' }];
+  const book = createUsageBook({ config: { keys, plans }, store });
+  const listed = (await listAll(book, 9)).map(({ key, owner }) => `${key} ${owner}`);
+  assert.deepEqual(listed, ['none ', 'file acme', 's1 Müller', 's2 Müller']);
+  assert.equal((await book.read('s1')).owner, 'Müller');
+  assert.equal((await book.set(await book.choose('file', undefined), 1, by)).owner, 'acme');
+});
+
 test('a long page leaves no key out', async () => {
   const keys = Array.from({ length: 100 }, (_, at) => keyOf(`k${at}`));
   const store = {
