@@ -38,9 +38,12 @@ export function pathFault(path: string): string | undefined {
 export function basePathFault(path: string): string | undefined {
   const fault = pathFault(path);
   if (fault !== undefined) return fault;
-  return segmentsOf(path).every(({ kind }) => kind === 'literal')
-    ? undefined
-    : 'must not contain ":name" or "*"';
+  return isLiteral(segmentsOf(path)) ? undefined : 'must not contain ":name" or "*"';
+}
+
+/** Whether one path alone fits, by the letter. */
+export function isLiteral(pattern: readonly Segment[]): boolean {
+  return pattern.every(({ kind }) => kind === 'literal');
 }
 
 /** Whether a path fits a pattern: `:name` takes exactly one segment that is not empty, a final `*` one or more. */

@@ -1,6 +1,6 @@
 import type { Route } from '../config/config.ts';
 import { PathTree } from '../config/path-tree.ts';
-import { byExactness, segmentsOf, type Segment } from '../config/route-path.ts';
+import { byExactness, isLiteral, segmentsOf, type Segment } from '../config/route-path.ts';
 import { Refusal } from '../refusals.ts';
 import { versionHeaders } from '../wire/version-headers.ts';
 import type { Head } from './check-request.ts';
@@ -53,7 +53,7 @@ export function createRouteTable(routes: readonly Route[]): RouteTable {
     folded: new PathTree<Endpoint>(fold),
   };
   for (const endpoint of endpoints.values()) {
-    if (isExact(endpoint)) table.exact.set(endpoint.path, endpoint);
+    if (isLiteral(endpoint.segments)) table.exact.set(endpoint.path, endpoint);
     else table.patterns.add(endpoint.segments, endpoint);
     table.folded.add(endpoint.segments, endpoint);
   }
@@ -77,10 +77,6 @@ function findEndpoint(path: string, table: RouteTable): Endpoint | undefined {
 
 function createEndpoint(path: string): Endpoint {
   return { path, segments: segmentsOf(path), routes: new Map(), allow: '' };
-}
-
-function isExact(endpoint: Endpoint): boolean {
-  return endpoint.segments.every((segment) => segment.kind === 'literal');
 }
 
 /** Canonical paths hide no slash in an escape, so a segment can be decoded on its own. */

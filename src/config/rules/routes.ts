@@ -1,7 +1,7 @@
 import { size } from '../checked.ts';
 import { bufferedBytesMax, fieldsBytesMax } from '../held-bytes.ts';
 import { noRoute, usageRoute } from '../route-names.ts';
-import { commonPath, compareSegments, pathBelow, segmentsOf } from '../route-path.ts';
+import { commonPath, compareSegments, isLiteral, pathBelow, segmentsOf } from '../route-path.ts';
 import type { RawRoute, RawUpload } from '../schema.ts';
 import { answeredMethods } from '../schema/routes.ts';
 import { printSize } from '../units.ts';
@@ -42,8 +42,7 @@ export const routesAreDistinct: Rule = ({ config }, report) => {
     const segments = segmentsOf(route.path);
     const methods = answeredMethods(route.methods);
     // Of paths that fit one request the literal one is the more exact: only the same competes with it.
-    const isLiteral = segments.every(({ kind }) => kind === 'literal');
-    const rivals = earlier.getOrInsert(isLiteral ? route.path : '', []);
+    const rivals = earlier.getOrInsert(isLiteral(segments) ? route.path : '', []);
     for (const other of rivals) {
       const relation = compareSegments(segments, other.segments);
       // A path is matched before its method, so even routes for different methods would compete for it.
