@@ -256,6 +256,7 @@ test('nginx as it is shown says itself all that is believed of it, and lets the 
   for (const name of ['X-Forwarded-For', 'X-Forwarded-Host', 'X-Forwarded-Proto', 'X-Request-Id']) {
     assert.match(gateway, new RegExp(`^ +proxy_set_header ${name} +\\$`, 'm'));
   }
+  assert.match(gateway, /^ +proxy_set_header X-Forwarded-Prefix "";$/m);
   assert.match(gateway, /^ +proxy_pass http:\/\/gatehouse;$/m);
   const past = [...text.matchAll(/location (.*) \{\n +proxy_pass http:\/\/[\d.:]+(.*);/g)];
   assert.deepEqual(
