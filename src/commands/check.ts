@@ -97,7 +97,7 @@ function routeCells(route: Route): readonly string[] {
   return [
     route.methods.join(' '),
     route.path,
-    `→ ${route.upstream}`,
+    `→ ${route.upstream}${route.rebase === undefined ? '' : ` as ${route.rebase.path}`}`,
     bodyText(route.body),
     `cost ${route.cost}${route.costHeader === undefined ? '' : ` or ${route.costHeader}`}`,
     ...(route.upgrade === undefined ? [] : ['WebSocket']),

@@ -1,6 +1,7 @@
 import type { RefusalCode, RefusalWording } from '../refusals.ts';
 import type { BodyCheck } from './body-schema/compile-schema.ts';
 import type { PlanRule } from './plan-rule.ts';
+import type { Rebase } from './rebase.ts';
 import type { OnMismatch } from './schema/mismatches.ts';
 import type { UploadRule } from './upload-rule.ts';
 
@@ -150,6 +151,8 @@ export interface Route {
   /** Upper case; HEAD is added where GET is allowed. */
   readonly methods: readonly string[];
   readonly upstream: string;
+  /** Undefined where the upstream gets the path as the caller wrote it. */
+  readonly rebase: Rebase | undefined;
   /** The version of the route's first segment after the base path, if the YAML describes it. */
   readonly version: Version | undefined;
   readonly cost: number;

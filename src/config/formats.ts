@@ -161,7 +161,8 @@ function originFault(text: string): string | undefined {
   if (!/^https?:\/\//.test(text)) return `is not an http or https address, ${advice}`;
   const rest = text.slice(text.indexOf('//') + 2);
   if (rest.includes('@')) return `must not carry credentials, ${advice}`;
-  if (/[/?#\\]/.test(rest.replace(/\/$/, ''))) return `must not have a path or a query, ${advice}`;
+  if (/[/?#\\]/.test(rest.replace(/\/$/, '')))
+    return `must not have a path or a query (basePath is for a path), ${advice}`;
   const url = /^[\x21-\x7e]+$/.test(rest) ? URL.parse(text) : null;
   return url === null || url.port === '0' ? `is not a valid address, ${advice}` : undefined;
 }

@@ -56,6 +56,7 @@ export function resolveConfig({ file, raw, checks, warnings }: CheckedConfig): C
     routes: raw.routes.map((route) =>
       resolveRoute(route, {
         base: raw.basePath,
+        upstreams: raw.upstreams,
         versions,
         check: checks.get(route),
         requestMs: duration(raw.limits.requestTimeout),

@@ -3,8 +3,9 @@ import type { BodyCheck } from './body-schema/compile-schema.ts';
 import { readFieldKinds } from './body-schema/field-kinds.ts';
 import { checked, duration, size } from './checked.ts';
 import type { BodyRule, Route, UpgradeRule, Version } from './config.ts';
+import { createRebase } from './rebase.ts';
 import { pathBelow } from './route-path.ts';
-import type { RawBody, RawRoute, RawUpload } from './schema.ts';
+import type { RawBody, RawConfig, RawRoute, RawUpload } from './schema.ts';
 import { answeredMethods, websocketDefaults } from './schema/routes.ts';
 import type { FileRule } from './upload-rule.ts';
 
@@ -13,6 +14,7 @@ type RawFile = NonNullable<RawBody['file']>;
 /** What a route is resolved with, besides its own text. */
 interface RouteSurroundings {
   readonly base: string;
+  readonly upstreams: RawConfig['upstreams'];
   readonly versions: ReadonlyMap<string, Version>;
   readonly check: BodyCheck | undefined;
   readonly requestMs: number;
@@ -21,15 +23,17 @@ interface RouteSurroundings {
 /** Turns a checked route into the one that requests take. */
 export function resolveRoute(
   route: RawRoute,
-  { base, versions, check, requestMs }: RouteSurroundings,
+  { base, upstreams, versions, check, requestMs }: RouteSurroundings,
 ): Route {
   const path = pathBelow(base, route.path);
   const version = versions.get(route.path.split('/')[1] ?? '');
+  const upstream = checked(route.upstream ?? version?.upstream);
   return {
     name: route.name ?? path,
     path,
     methods: [...answeredMethods(route.methods)],
-    upstream: checked(route.upstream ?? version?.upstream),
+    upstream,
+    rebase: createRebase(route.path, base, upstreams[upstream]?.basePath ?? base),
     version,
     cost: route.cost,
     costHeader: route.costHeader === undefined ? undefined : fold(route.costHeader),

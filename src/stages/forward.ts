@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Body } from '../bodies/body.ts';
 import type { Route } from '../config/config.ts';
+import { rebase } from '../config/rebase.ts';
+import { pathBelow } from '../config/route-path.ts';
 import { overloaded, Refusal } from '../refusals.ts';
 import type { AnswerParts } from '../upstream/exchange.ts';
 import { type Handshake, holdBytes } from '../upstream/handshake.ts';
@@ -58,7 +60,7 @@ export function forward(res: ServerResponse, parcel: Parcel, by: Forwarding): Pr
   if (switching !== undefined) headers.push('connection', 'Upgrade', 'upgrade', 'websocket');
   const request = {
     method: head.method,
-    path: head.path + head.query,
+    path: (route.rebase === undefined ? head.path : rebase(head.path, route.rebase)) + head.query,
     headers,
     body,
     host: head.host,
@@ -107,18 +109,25 @@ function addOrigin(
   req: IncomingMessage,
   { parcel, forwarded }: { parcel: Parcel; forwarded: boolean },
 ): void {
-  const { origin } = parcel.visit;
+  const { route, visit } = parcel;
+  const { origin } = visit;
   const before = origin.trusted ? single(req.headers['x-forwarded-for']) : undefined;
   const host = told(origin, req.headers['x-forwarded-host'], hostForm) ?? parcel.head.host;
   const proto = told(origin, req.headers['x-forwarded-proto'], protoForm) ?? 'http';
   headers.push('x-forwarded-for', before === undefined ? origin.peer : `${before}, ${origin.peer}`);
   headers.push('x-forwarded-host', host, 'x-forwarded-proto', proto);
+  if (route.rebase !== undefined) {
+    const outer = told(origin, req.headers['x-forwarded-prefix'], prefixForm) ?? '/';
+    headers.push('x-forwarded-prefix', pathBelow(outer, route.rebase.from));
+  }
   if (forwarded) headers.push('forwarded', `for=${node(origin.client)};host="${host}";proto=${proto}`);
 }
 
-/** Even trusted proxies pass on what clients wrote: nothing is taken from them but a plain host and a scheme. */
+/** Even trusted proxies pass on what clients wrote: nothing is taken from them but a plain host, a scheme and a plain path. */
 const hostForm = /^[\w.~:[\]-]+$/;
 const protoForm = /^https?$/i;
+/** Services put it in front of their links: `//host` would lead elsewhere. */
+const prefixForm = /^(?:\/(?!\.{1,2}(?:\/|$))[\w.~-]+)+$/;
 
 function told(origin: Origin, value: string | string[] | undefined, form: RegExp): string | undefined {
   const text = origin.trusted ? single(value) : undefined;

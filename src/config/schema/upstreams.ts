@@ -56,6 +56,10 @@ export const upstreams = {
         items: text('One origin.', { format: 'origin' }),
       },
     ),
+    basePath: text(
+      'What stands at this service in place of the gateway\'s `basePath`: "/" takes that away, "/internal/v2" replaces it. The gateway\'s when absent.',
+      { format: 'base-path' },
+    ),
     timeouts,
     health,
     connections: integer(

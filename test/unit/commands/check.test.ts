@@ -136,6 +136,34 @@ test('a schema that only reports is named, in the list of routes and by a warnin
   );
 });
 
+test('the summary says what a route is called at an upstream that has another base path', (t) => {
+  const file = writeTemporary(
+    t,
+    `basePath: /api
+upstreams:
+  a: { targets: ["http://h"], basePath: / }
+  b: { targets: ["http://h"], basePath: /internal/v2 }
+  c: { targets: ["http://h"], basePath: /api }
+routes:
+  - { path: /, methods: [GET], upstream: a }
+  - { path: /a/:id, methods: [GET], upstream: a }
+  - { path: /b/*, methods: [GET], upstream: b }
+  - { path: /c, methods: [GET], upstream: c }
+`,
+  );
+  assert.deepEqual(
+    run(file)
+      .stdout.match(/\/api.*(?= +no body)/g)
+      ?.map((line) => line.trim().split(/ +/)),
+    [
+      ['/api', '→', 'a', 'as', '/'],
+      ['/api/a/:id', '→', 'a', 'as', '/a/:id'],
+      ['/api/b/*', '→', 'b', 'as', '/internal/v2/b/*'],
+      ['/api/c', '→', 'c'],
+    ],
+  );
+});
+
 test('warnings are part of the summary', (t) => {
   const file = writeTemporary(t, `${base}plans: { p: {} }\nkeys: [{ id: k, plan: p, secret: short }]\n`);
   assert.match(run(file).stdout, /warning .*keys\[0\]\.secret: is shorter than 16 characters/);

@@ -52,7 +52,7 @@ upstreams:
     connections: 7
     preserveHost: true
     ca: CERTIFICATE
-  new: { targets: ['http://127.0.0.1:9003'], health: /healthz }
+  new: { targets: ['http://127.0.0.1:9003'], basePath: /new, health: /healthz }
 versions:
   v1:
     upstream: old
@@ -183,6 +183,7 @@ routes:
     path: /api/v1/names
     methods: [POST]
     upstream: new
+    rebase: { from: /api, to: /new, path: /new/v1/names }
     version: *v1
     cost: 3
     costHeader: x-cost

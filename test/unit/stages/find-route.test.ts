@@ -22,6 +22,7 @@ function route(path: string, methods: readonly string[] = ['GET', 'HEAD'], versi
     path,
     methods,
     upstream: 'u',
+    rebase: undefined,
     version,
     cost: 1,
     costHeader: undefined,
