@@ -330,6 +330,15 @@ function usageRules(kind: StoreKind): void {
     assert.deepEqual(await ledger.readUsage('key', counters), [{ used: 23, leased: 10 }]);
   });
 
+  test('no more is told as held than is used, whatever is given back after usage was set', async (t) => {
+    const { ledger, counters } = await open(t, kind, 100);
+    await ledger.draw(aDraw({ counters, want: 10, holder: 'a' }));
+    await ledger.draw(aDraw({ counters, want: 4, holder: 'b', held: -4 }));
+    await ledger.setUsage({ keyId: 'key', counters, spent: 0 });
+    await ledger.giveBack(someUnits({ counters, units: 4, holder: 'b' }));
+    assert.deepEqual(await ledger.readUsage('key', counters), [{ used: 6, leased: 6 }]);
+  });
+
   test('units that requests wait for are not told as held', async (t) => {
     const { ledger, counters } = await open(t, kind, 100);
     await ledger.draw(aDraw({ counters, want: 10, held: -4 }));
