@@ -39,7 +39,8 @@ test('usage that is set is kept for as long as the longest period that was count
   const short = aCounter({ periodStart: START, periodEnd: START + 1_000 });
   const long = { ...short, periodEnd: START + HOUR };
   const takeSteps = (): void => {
-    for (let step = 0; step < 20; step += 1) units.draw(aDraw({ counters: [], keyId: 'other' }));
+    // Enough to look at all counters.
+    for (let step = 0; step < 64; step += 1) units.draw(aDraw({ counters: [], keyId: 'other' }));
   };
   const set = (keyId: string, counter: Counter) => units.setUsage({ keyId, counters: [counter], spent: 3 });
   set('short', short);
