@@ -30,8 +30,8 @@ export type Slowness =
  * search read is added up (record 34).
  */
 export function slownessOf(pattern: string, textLength: number): Slowness | undefined {
+  if (!isWellFormed(pattern)) return undefined;
   try {
-    RegExp(pattern, 'u');
     const tree = parsePattern(pattern);
     const steps = { left: stepsMax };
     const sets = characterSets(charactersOf(tree));
@@ -47,7 +47,6 @@ export function slownessOf(pattern: string, textLength: number): Slowness | unde
     );
   } catch (error) {
     if (error instanceof PatternTooLarge) return { kind: 'unknown' };
-    if (error instanceof SyntaxError) return undefined;
     throw error;
   }
 }
@@ -89,6 +88,15 @@ function waysThrough(part: PatternTree): number {
 
 /** Endless or not, this many rounds over the least are enough. */
 const enough = 20;
+
+function isWellFormed(pattern: string): boolean {
+  try {
+    RegExp(pattern, 'u');
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** Looks for two ways round a circle that take the same characters and meet again: an exponential degree of ambiguity (EDA). */
 function findDoubling(states: readonly State[], steps: Steps): Slowness | undefined {
