@@ -174,8 +174,9 @@ function valueProblems(schema: AnySchema): readonly SchemaProblem[] {
     if (!exact.some(({ instancePath }) => isAtOrBelow(instancePath, error.instancePath))) exact.push(error);
   }
   return exact.map((error) => {
-    const keyword = stepsOf(error.instancePath).at(-1);
-    return { pointer: error.instancePath, message: `"${keyword}" ${ruleOf(error)}` };
+    const keyword = stepsOf(error.instancePath).at(-1) ?? '';
+    const subject = keyword === '' ? 'a schema' : `"${keyword}"`;
+    return { pointer: error.instancePath, message: `${subject} ${ruleOf(error)}` };
   });
 }
 

@@ -297,6 +297,7 @@ const badSchemas: [schema: unknown, fault: string][] = [
   [{ dependencies: { a: ['b', 1] } }, '/dependencies/a/1 "1" must be a string'],
   [{ enum: 'a' }, '/enum "enum" must be an array'],
   [{ items: [{}] }, '/items "items" must be an object or true or false'],
+  [{ properties: { '': 1 } }, '/properties/ a schema must be an object or true or false'],
   [of({ pattern: '(' }), '/properties/a/pattern "(" is not a regular expression: unterminated group'],
   [
     { patternProperties: { '[': {} } },
