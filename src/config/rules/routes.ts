@@ -1,9 +1,9 @@
 import { size } from '../checked.ts';
 import { bufferedBytesMax, fieldsBytesMax } from '../held-bytes.ts';
+import { rivalsOf } from '../rivals.ts';
 import { noRoute, usageRoute } from '../route-names.ts';
-import { commonPath, compareSegments, isLiteral, pathBelow, segmentsOf } from '../route-path.ts';
-import type { RawRoute, RawUpload } from '../schema.ts';
-import { answeredMethods } from '../schema/routes.ts';
+import { commonPath, compareSegments, pathBelow, segmentsOf } from '../route-path.ts';
+import type { RawUpload } from '../schema.ts';
 import { printSize } from '../units.ts';
 import { bodiesOf, checkDistinct, checkName, noSuch, type Rule } from './draft.ts';
 
@@ -29,35 +29,17 @@ export const routesHaveUpstreams: Rule = (draft, report) => {
   }
 };
 
-/** A route as those below it are compared with it. */
-interface Rival {
-  readonly route: RawRoute;
-  readonly segments: ReturnType<typeof segmentsOf>;
-  readonly methods: ReadonlySet<string>;
-}
-
 export const routesAreDistinct: Rule = ({ config }, report) => {
-  const earlier = new Map<string, Rival[]>();
-  for (const route of config.routes) {
-    const segments = segmentsOf(route.path);
-    const methods = answeredMethods(route.methods);
-    // Of paths that fit one request the literal one is the more exact: only the same competes with it.
-    const rivals = earlier.getOrInsert(isLiteral(segments) ? route.path : '', []);
-    for (const other of rivals) {
-      const relation = compareSegments(segments, other.segments);
-      // A path is matched before its method, so even routes for different methods would compete for it.
-      if (relation === 'ambiguous') {
-        const isHidden = [route, other.route].some((one) => report.isHidden(one, 'path'));
-        const both = isHidden ? '' : `: ${commonPath(segments, other.segments)} fits both`;
-        report.problem(route, 'path', `overlaps ambiguously with ${report.mention(other.route)}${both}`);
-        break;
-      }
-      const common = relation === 'same' ? [...methods.intersection(other.methods)].join(', ') : '';
-      if (common === '') continue;
+  for (const [{ route, segments, methods }, other] of rivalsOf(config.routes)) {
+    // A path is matched before its method, so even routes for different methods would compete for it.
+    if (compareSegments(segments, other.segments) === 'ambiguous') {
+      const isHidden = [route, other.route].some((one) => report.isHidden(one, 'path'));
+      const both = isHidden ? '' : `: ${commonPath(segments, other.segments)} fits both`;
+      report.problem(route, 'path', `overlaps ambiguously with ${report.mention(other.route)}${both}`);
+    } else {
+      const common = [...methods.intersection(other.methods)].join(', ');
       report.problem(route, 'path', `is the path of ${report.mention(other.route)} too, for ${common}`);
-      break;
     }
-    rivals.push({ route, segments, methods });
   }
 };
 

@@ -1,0 +1,67 @@
+import { compareSegments, segmentsOf, type Segment } from './route-path.ts';
+import type { RawRoute } from './schema.ts';
+import { answeredMethods } from './schema/routes.ts';
+
+/** A route as others are compared with it. */
+interface Contender {
+  readonly route: RawRoute;
+  readonly at: number;
+  readonly segments: readonly Segment[];
+  readonly methods: ReadonlySet<string>;
+}
+
+/** All whose segments are of the same kinds; never empty. */
+type Family = readonly Contender[];
+
+/**
+ * Each route that competes with one before it, and the first such: their paths overlap ambiguously, or are the same for a common
+ * method. Paths relate as the kinds of their segments do, unless they are apart by a text. So only families are compared with each
+ * other, and among thousands of routes a rival is found by its texts.
+ */
+export function rivalsOf(routes: readonly RawRoute[]): ReadonlyMap<Contender, Contender> {
+  const families = [...Map.groupBy(routes.map(contender), kindsOf).values()];
+  const rivals = new Map<Contender, Contender>();
+  for (const family of families) {
+    for (const others of families) {
+      for (const [one, rival] of rivalsAmong(others, family)) {
+        if (rival.at < (rivals.get(one) ?? one).at) rivals.set(one, rival);
+      }
+    }
+  }
+  return rivals;
+}
+
+function contender(route: RawRoute, at: number): Contender {
+  return { route, at, segments: segmentsOf(route.path), methods: answeredMethods(route.methods) };
+}
+
+function kindsOf({ segments }: Contender): string {
+  return segments.map(({ kind }) => kind).join();
+}
+
+/** Each of a family that competes with one of the others, which may be itself, and the first such. */
+function* rivalsAmong(others: Family, family: Family): Iterable<readonly [Contender, Contender]> {
+  const [kinds, otherKinds] = [kindsIn(family), kindsIn(others)];
+  const relation = compareSegments(kinds, otherKinds);
+  if (relation === 'apart' || relation === 'ordered') return;
+  const byTexts = Map.groupBy(others, ({ segments }) => textsBeside(kinds, segments));
+  for (const one of family) {
+    const same = byTexts.get(textsBeside(otherKinds, one.segments));
+    const rival = same?.find(
+      ({ methods }) => relation === 'ambiguous' || !methods.isDisjointFrom(one.methods),
+    );
+    if (rival !== undefined) yield [one, rival];
+  }
+}
+
+/** The segments of a family, as if all their texts were one. */
+function kindsIn([first]: Family): readonly Segment[] {
+  return (first?.segments ?? []).map((segment) => ({ ...segment, text: '' }));
+}
+
+/** The texts that must be those of another path too, or the two are apart. */
+function textsBeside(others: readonly Segment[], segments: readonly Segment[]): string {
+  return segments
+    .flatMap((one, at) => (one.kind === 'literal' && others[at]?.kind === 'literal' ? one.text : []))
+    .join('/');
+}
