@@ -2,6 +2,7 @@ import * as bodies from './rules/bodies.ts';
 import * as callers from './rules/callers.ts';
 import type { Rule } from './rules/draft.ts';
 import * as errors from './rules/errors.ts';
+import * as fileTypes from './rules/file-types.ts';
 import * as limits from './rules/limits.ts';
 import * as listeners from './rules/listeners.ts';
 import * as plans from './rules/plans.ts';
@@ -19,6 +20,7 @@ export const rules: readonly Rule[] = [
   bodies,
   callers,
   errors,
+  fileTypes,
   limits,
   listeners,
   plans,

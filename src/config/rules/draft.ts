@@ -1,6 +1,6 @@
 import { formats } from '../formats.ts';
 import type { Sentence } from '../problems.ts';
-import type { RawBody, RawConfig } from '../schema.ts';
+import type { RawBody, RawConfig, RawUpload } from '../schema.ts';
 import { show, suggest } from '../wording.ts';
 
 /** What the rules between fields look at: everything that fits the schema, even if something elsewhere does not. */
@@ -77,6 +77,11 @@ export function duplicatesOf<T>(
 /** The bodies that are taken; `none` is not among them. */
 export function bodiesOf({ routes }: RawConfig): readonly RawBody[] {
   return routes.flatMap(({ body }) => (typeof body === 'string' ? [] : body));
+}
+
+/** The forms among them. */
+export function formsOf(config: RawConfig): readonly RawUpload[] {
+  return bodiesOf(config).flatMap(({ upload }) => upload ?? []);
 }
 
 /** One thing that must hold between fields. */
