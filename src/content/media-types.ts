@@ -19,6 +19,17 @@ export function matchesAny(type: string, patterns: readonly string[]): boolean {
   return patterns.some((pattern) => matchesType(type, pattern));
 }
 
+/**
+ * Whether one of the patterns takes a canonical type without first bytes that show it: `audio/*` means sounds, and a playlist
+ * (`audio/x-mpegurl`), which makes a decoder open what it lists, is none.
+ */
+export function isNamed(type: string, patterns: readonly string[]): boolean {
+  return matchesAny(
+    type,
+    patterns.filter((pattern) => pattern === '*/*' || !pattern.endsWith('/*')),
+  );
+}
+
 /** The canonical types a declared type may mean; undefined when it says nothing about the content. */
 export function typesOfDeclared(declared: string): readonly string[] | undefined {
   const type = canonicalType(declared);

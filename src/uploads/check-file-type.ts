@@ -1,5 +1,11 @@
 import { listed } from '../config/wording.ts';
-import { isTextType, matchesAny, typesOfDeclared, typesOfExtension } from '../content/media-types.ts';
+import {
+  isNamed,
+  isTextType,
+  matchesAny,
+  typesOfDeclared,
+  typesOfExtension,
+} from '../content/media-types.ts';
 import type { Refusal } from '../refusals.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
 import { readExtension } from './check-file-name.ts';
@@ -87,13 +93,9 @@ export class FileTypeCheck {
     }
   }
 
-  /**
-   * Types that no first bytes tell are taken on the claims alone, so they have to be allowed by name: `audio/*` means sounds, and a
-   * playlist (`audio/x-mpegurl`), which makes a decoder open what it lists, is none.
-   */
+  /** Types that no first bytes tell are taken on the claims alone. */
   #named(types: readonly string[]): readonly string[] {
-    const names = this.#allowed.filter((pattern) => pattern === '*/*' || !pattern.endsWith('/*'));
-    return types.filter((type) => matchesAny(type, names));
+    return types.filter((type) => isNamed(type, this.#allowed));
   }
 
   /** Says what about the file is at fault: the allowed types alone may be the very ones that were sent. */

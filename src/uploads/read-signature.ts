@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { typesOfSignature } from '../content/media-types.ts';
+import { neverShown } from '../content/signed-types.ts';
 import { loadLibrary } from './load-library.ts';
 import { busy } from './upload-refusals.ts';
 
@@ -44,13 +45,8 @@ export async function typesWithSignature(): Promise<ReadonlySet<string>> {
 
 const loadFileType = () => loadLibrary(() => import('file-type'));
 
-/** The mark of a disc lies behind the sample, that of a disk at its end, and PGP and STL have one only where written in text. */
-const seldomMarked = new Set([
-  'application/x-iso9660-image',
-  'application/x-apple-diskimage',
-  'application/pgp-encrypted',
-  'model/stl',
-]);
+/** PGP and STL have a mark only where written in text. */
+const seldomMarked = new Set([...neverShown, 'application/pgp-encrypted', 'model/stl']);
 
 const zipMark = Buffer.from('PK\x03\x04');
 
