@@ -102,6 +102,7 @@ const synonyms: readonly (readonly [canonical: string, ...others: string[]])[] =
   // HEIC is HEIF coded with HEVC, and clients call either by the name of the other.
   ['image/heif', 'image/heic', 'image/heif-sequence', 'image/heic-sequence'],
   ['image/x-icon', 'image/vnd.microsoft.icon'],
+  ['image/x-fujifilm-raf', 'image/fuji-raf'],
   ['application/pdf'],
   ['application/postscript', 'application/eps', 'image/eps', 'application/illustrator'],
   ['application/vnd.visio', 'application/vnd.ms-visio.viewer'],
@@ -115,6 +116,9 @@ const synonyms: readonly (readonly [canonical: string, ...others: string[]])[] =
   ['application/x-bzip2', 'application/bzip', 'application/bzip-compressed-tar'],
   ['application/x-xz', 'application/xz-compressed-tar'],
   ['application/vnd.rar', 'application/rar', 'application/rar-compressed'],
+  ['application/vnd.debian.binary-package', 'application/deb', 'application/debian-package'],
+  ['application/x-rpm', 'application/redhat-package-manager'],
+  ['application/vnd.sqlite3', 'application/sqlite3'],
   ['application/rtf', 'text/rtf'],
   ['font/woff', 'application/font-woff'],
   ['application/xml', 'text/xml'],
@@ -174,6 +178,8 @@ const signatureAlso = new Map<string, readonly string[]>([
   ['audio/x-ms-asf', ['audio/x-ms-wma', 'video/x-ms-asf']],
   ['video/x-ms-asf', ['video/x-ms-wmv']],
   ['application/vnd.ms-asf', ['audio/x-ms-wma', 'video/x-ms-wmv', 'video/x-ms-asf']],
+  // What tells the kinds of TIFF apart may lie anywhere.
+  ['image/tiff', ['image/x-adobe-dng', 'image/x-nikon-nef', 'image/x-sony-arw']],
   // What an archive is can be told far behind its beginning, or by no mark at all.
   [
     'application/zip',
@@ -257,6 +263,18 @@ const moreExtensions: readonly (readonly [extension: string, ...types: string[]]
   ['3g2', 'audio/3gpp2'],
   ['ai', 'application/pdf'],
   ['msi', 'application/x-msi'],
+  ['cr2', 'image/x-canon-cr2'],
+  ['cr3', 'image/x-canon-cr3'],
+  ['nef', 'image/x-nikon-nef'],
+  ['arw', 'image/x-sony-arw'],
+  ['orf', 'image/x-olympus-orf'],
+  ['rw2', 'image/x-panasonic-rw2'],
+  ['raf', 'image/x-fujifilm-raf'],
+  ['dsf', 'audio/x-dsf'],
+  ['dff', 'audio/x-dff'],
+  ['qcp', 'audio/qcelp'],
+  ['sqlite', 'application/vnd.sqlite3'],
+  ['parquet', 'application/vnd.apache.parquet'],
   ['ndjson', 'application/x-ndjson'],
   ['jsonl', 'application/jsonl', 'application/x-ndjson'],
 ];

@@ -102,8 +102,8 @@ const earlyMarks: Marks = [
 const lateMarks: Marks = [
   // Waves of over 4 GB (EBU Tech 3306, ITU-R BS.2088), which some recorders always write, and those in big-endian.
   [/^(?:RF64|BW64|RIFX)[^]{4}WAVE/, 'audio/wav'],
-  // What tells the kinds of TIFF apart may lie anywhere, and libtiff writes it at the end (TIFF 6.0, section 2).
-  [/^(?:II\*\0|MM\0\*)/, 'image/tiff', 'image/x-adobe-dng'],
+  // What tells the kinds of TIFF apart is written at the end by libtiff (TIFF 6.0, section 2).
+  [/^(?:II\*\0|MM\0\*)/, ...typesOfSignature('image/tiff')],
   [/^\.snd/, 'audio/basic'],
   [/^[\t\n\f\r ]+%PDF-/, 'application/pdf'],
   // Encoders and editors leave a gap before the first frame, also behind a tag.

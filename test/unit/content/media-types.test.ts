@@ -25,7 +25,11 @@ application/x-gtar-compressed tgz, application/x-compressed tgz, application/x-c
 application/x-bzip bz2, application/x-bzip-compressed-tar bz2, application/x-xz xz, application/x-xz-compressed-tar xz,
 application/vnd.rar rar, application/x-rar-compressed rar, application/x-7z-compressed 7z, application/zstd zst,
 application/vnd.android.package-archive apk, application/font-woff woff, font/woff woff, font/woff2 woff2,
-application/json json, text/xml xml, application/xml xml, text/csv csv, text/comma-separated-values csv, text/plain txt, text/x-log log, text/html html, text/css css,
+image/x-canon-cr2 cr2, image/x-canon-cr3 cr3, image/x-nikon-nef nef, image/x-sony-arw arw, image/x-olympus-orf orf,
+image/x-panasonic-rw2 rw2, image/x-fuji-raf raf, image/x-adobe-dng dng, audio/x-dsf dsf, audio/x-dff dff, audio/qcelp qcp,
+application/vnd.debian.binary-package deb, application/x-deb deb, application/x-debian-package deb, application/x-rpm rpm,
+application/x-redhat-package-manager rpm, application/vnd.sqlite3 sqlite, application/x-sqlite3 sqlite,
+application/vnd.apache.parquet parquet, application/json json, text/xml xml, application/xml xml, text/csv csv, text/comma-separated-values csv, text/plain txt, text/x-log log, text/html html, text/css css,
 text/javascript js, application/javascript js, application/x-javascript js, text/markdown md, text/calendar ics, text/vtt vtt,
 text/vcard vcf, text/x-vcard vcf, application/yaml yaml, application/x-yaml yaml, application/xhtml+xml xhtml
 `;
