@@ -129,6 +129,7 @@ const forms: Readonly<Record<string, string>> = {
 
 function writtenAs({ type, format, enum: words, items }: Part): string {
   if (Array.isArray(words)) return words.map((word) => code(String(word))).join(' ');
+  if (isObject(items) && Array.isArray(type)) return `${writtenAs(items)}, or list of them`;
   if (isObject(items)) return `list of ${Array.isArray(items['enum']) ? 'methods' : writtenAs(items)}`;
   if (typeof format === 'string' && forms[format] !== undefined) return forms[format];
   if (type === 'integer') return 'whole number';

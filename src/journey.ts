@@ -17,8 +17,8 @@ import { allIsRead } from './waiting/when-all-is-read.ts';
 /** What the stages work with under one configuration. */
 export interface Provisions {
   readonly connections: Connections;
-  /** The name of the header that holds the key, in lower case. */
-  readonly keyHeader: string;
+  /** The names of the headers that may hold the key, in lower case. */
+  readonly keyHeaders: readonly string[];
   readonly keyCheck: KeyCheck;
   readonly routes: RouteTable;
   readonly usage: UsageDesk;
@@ -46,7 +46,7 @@ export function createJourney(by: Provisions): Travel {
       if (turn !== undefined) await turn; //                            499 503
       // Requests that came together take each stage together; one that is alone waits for nobody.
       if (by.connections.inFlight > 1) await allIsRead();
-      const head = checkRequest(req, by.keyHeader); //                  400 417
+      const head = checkRequest(req, by.keyHeaders); //                 400 417
       visit.path = head.path;
 
       // Awaited even with nothing to wait for: by then a body that came with its head has been read, and takes the quick way.

@@ -5,7 +5,7 @@ import { invalidField } from '../keys/key-problem.ts';
 import type { Verdict } from '../keys/verify-key.ts';
 import { createWording, Refusal } from '../refusals.ts';
 import { authorise } from '../stages/authorise.ts';
-import { checkTarget, keyIn } from '../stages/check-request.ts';
+import { checkTarget, maySayBearer, withoutBearer } from '../stages/check-request.ts';
 import { createRouteTable, findRoute } from '../stages/find-route.ts';
 import { checkUsageMethod } from '../stages/show-usage.ts';
 import { writeAddress } from '../wire/client-address.ts';
@@ -60,7 +60,8 @@ export async function verifyRequest(
 ): Promise<RequestVerdict> {
   requireAddress(from);
   const client = from === undefined ? undefined : writeAddress(from);
-  const key = keyIn(config.auth.header.toLowerCase(), secret.replaceAll(blanksAround, ''));
+  const value = secret.replaceAll(blanksAround, '');
+  const key = maySayBearer(config.auth.headers) ? withoutBearer(value) : value;
   const verdict = await book.verify(key, client);
   const refusal = refusalOf(verdict, { path, method }, config);
   if (refusal === undefined) return { ...verdict, answer: null };

@@ -7,7 +7,7 @@ import { printStore } from '../config/print-store.ts';
 import { ConfigErrors, ConfigUnreadable } from '../config/problems.ts';
 import { printSize } from '../config/units.ts';
 import type { AllowedTypes, UploadRule } from '../config/upload-rule.ts';
-import { counted } from '../config/wording.ts';
+import { counted, listed } from '../config/wording.ts';
 import { alignRows } from './columns.ts';
 import { exitCodes } from './exit-codes.ts';
 
@@ -41,7 +41,10 @@ function summary(config: Config, stream: NodeJS.WritableStream): string {
     ['admin', `${printAddress(config.admin.listen)} (${admin})`],
     ...(config.workers === 1 ? [] : [['workers', String(config.workers)]]),
     ['store', printStore(config.store)],
-    ['key header', `${config.auth.header}${config.auth.forwardKey ? ' (passed on to upstreams)' : ''}`],
+    [
+      'key header',
+      `${listed('or', config.auth.headers)}${config.auth.forwardKey ? ' (passed on to upstreams)' : ''}`,
+    ],
     ...planFacts(config),
     ['upstreams', [...config.upstreams.values()].map(upstreamText).join(', ')],
     ['versions', [...config.versions.values()].map(versionText).join(', ') || 'none'],

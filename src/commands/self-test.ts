@@ -88,7 +88,7 @@ async function send(canary: string, { find, status }: Way, logger: Logger): Prom
   const metrics = createGatewayMetrics();
   const travel = createJourney({
     connections: new Connections(limits),
-    keyHeader: 'apikey',
+    keyHeaders: ['apikey'],
     keyCheck: {
       findKey: find,
       noteUse: () => undefined,
@@ -106,7 +106,7 @@ async function send(canary: string, { find, status }: Way, logger: Logger): Prom
     },
     forwarding: {
       upstreams: new Map(),
-      passes: createRequestHeaderFilter('apiKey', false),
+      passes: createRequestHeaderFilter(['apiKey'], false),
       forwarded: false,
       sockets: new OpenSockets(),
     },

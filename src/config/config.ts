@@ -71,8 +71,8 @@ export type RedisServers =
   | { readonly kind: 'cluster'; readonly nodes: readonly Address[] };
 
 export interface AuthConfig {
-  /** As written in the YAML; compared in any letter case. */
-  readonly header: string;
+  /** The key comes in one of these. As written in the YAML; compared in any letter case. */
+  readonly headers: readonly string[];
   readonly forwardKey: boolean;
   readonly cacheForMs: number;
   readonly graceOnOutageMs: number;

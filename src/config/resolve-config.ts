@@ -42,7 +42,7 @@ export function resolveConfig({ file, raw, checks, warnings }: CheckedConfig): C
     store: parseStoreAddress(raw.store),
     storeDeadlineMs: duration(raw.storeDeadline),
     auth: {
-      header: raw.auth.header,
+      headers: [raw.auth.header].flat(),
       forwardKey: raw.auth.forwardKey,
       cacheForMs: duration(raw.auth.cacheFor),
       graceOnOutageMs: duration(raw.auth.graceOnOutage),

@@ -41,6 +41,7 @@ const sentences: Readonly<Record<string, Sentence>> = {
   minimum: ({ params }, subject) => `${subject} is too small, the least is ${params['limit']}`,
   maximum: ({ params }, subject) => `${subject} is too large, the most is ${params['limit']}`,
   minItems: () => 'is an empty list, at least one is needed',
+  maxItems: ({ params }) => `is a list of more than ${params['limit']}`,
   minProperties: (error) => `is empty, ${advice(error) ?? 'at least one is needed'}`,
   maxProperties: () => 'can have only one of its options',
   minLength: () => 'is empty',

@@ -62,7 +62,7 @@ function provisionsOf(
   const { auth, limits } = config;
   return {
     connections,
-    keyHeader: auth.header.toLowerCase(),
+    keyHeaders: auth.headers.map((name) => name.toLowerCase()),
     keyCheck: keyChecks.under(config),
     routes: createRouteTable(config.routes),
     usage: { path: config.usagePath, plans: config.plans, quotas },
@@ -70,7 +70,7 @@ function provisionsOf(
     bodyRooms: { memory: bodyMemory, spools, requestMs: limits.requestTimeoutMs },
     forwarding: {
       upstreams,
-      passes: createRequestHeaderFilter(auth.header, auth.forwardKey),
+      passes: createRequestHeaderFilter(auth.headers, auth.forwardKey),
       forwarded: config.forwarded,
       sockets,
     },

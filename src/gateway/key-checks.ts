@@ -51,7 +51,7 @@ export function openKeyChecks({ store, countFailure, logger }: KeyCheckParts): K
           return tooMany;
         },
         now: Date.now,
-        refusals: createKeyRefusals(maySayBearer(rules.auth.header.toLowerCase()) ? 'Bearer' : 'ApiKey'),
+        refusals: createKeyRefusals(maySayBearer(rules.auth.headers) ? 'Bearer' : 'ApiKey'),
       };
     },
     async close() {

@@ -9,7 +9,7 @@ export interface Head {
   /** With its question mark, or ''. */
   readonly query: string;
   readonly host: string;
-  /** What the key header held, and how often it came. */
+  /** What a key header held, and how many of them came. */
   readonly key: string | undefined;
   readonly keyCount: number;
   readonly contentType: string | undefined;
@@ -26,8 +26,8 @@ export interface Head {
  * Works on what came over the wire, `rawHeaders` and the raw target, before anything interprets it. A form that two servers could
  * read differently is refused, never repaired (CVE-2019-9901, CVE-2021-29492 and their kin came from repairing).
  */
-export function checkRequest(req: IncomingMessage, keyHeader: string): Head {
-  const raw = readHeaders(req.rawHeaders, keyHeader);
+export function checkRequest(req: IncomingMessage, keyHeaders: readonly string[]): Head {
+  const raw = readHeaders(req.rawHeaders, keyHeaders);
   const { path, query } = checkTarget(req.url ?? '');
   const method = req.method ?? '';
   checkVersion(req);
@@ -65,13 +65,14 @@ class RawHead {
   upgrade: string | undefined;
 }
 
-function readHeaders(rawHeaders: readonly string[], keyHeader: string): RawHead {
+function readHeaders(rawHeaders: readonly string[], keyHeaders: readonly string[]): RawHead {
   const head = new RawHead();
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = (rawHeaders[i] as string).toLowerCase();
     const value = rawHeaders[i + 1] as string;
-    if (name === keyHeader) {
-      head.key = keyIn(name, value);
+    // Not a `Set`: it would hash each name, for nearly twice the time of this stage.
+    if (keyHeaders.includes(name)) {
+      head.key = name === 'authorization' ? withoutBearer(value) : value;
       head.keyCount += 1;
     }
     note(head, name, value);
@@ -79,14 +80,14 @@ function readHeaders(rawHeaders: readonly string[], keyHeader: string): RawHead 
   return head;
 }
 
-/** Whether a scheme may stand before the key in this header (RFC 9110 §11.4). Its name is in lower case. */
-export function maySayBearer(keyHeader: string): boolean {
-  return keyHeader === 'authorization';
+/** Whether a scheme may stand before the key in one of these headers (RFC 9110 §11.4). */
+export function maySayBearer(keyHeaders: readonly string[]): boolean {
+  return keyHeaders.some((name) => name.toLowerCase() === 'authorization');
 }
 
-/** The key in the value of the key header, whose name is in lower case. */
-export function keyIn(keyHeader: string, value: string): string {
-  return maySayBearer(keyHeader) ? value.replace(/^bearer(?: +|$)/i, '') : value;
+/** The key in a value that may name the scheme before it. */
+export function withoutBearer(value: string): string {
+  return value.replace(/^bearer(?: +|$)/i, '');
 }
 
 function note(head: RawHead, name: string, value: string): void {

@@ -60,13 +60,13 @@ export function isStripped(folded: string): boolean {
 export type Passes = (name: string) => boolean;
 
 /** Decides, once per spelling of a name, whether a request header passes to the upstream. */
-export function createRequestHeaderFilter(keyHeader: string, forwardKey: boolean): Passes {
-  const key = fold(keyHeader);
-  const spelt = keyHeader.toLowerCase();
+export function createRequestHeaderFilter(keyHeaders: readonly string[], forwardKey: boolean): Passes {
+  const keys = new Set(keyHeaders.map(fold));
+  const spelt = new Set(keyHeaders.map((name) => name.toLowerCase()));
   return remember(
     (folded, name) =>
-      // Only the header of this exact name was checked, and one that imitates it may be somebody else's key.
-      (folded !== key || (forwardKey && name.toLowerCase() === spelt)) &&
+      // Only headers of these exact names were checked, and one that imitates them may be somebody else's key.
+      (!keys.has(folded) || (forwardKey && spelt.has(name.toLowerCase()))) &&
       !isStripped(folded) &&
       (!judgedBy.has(folded) || name.toLowerCase() === folded),
   );

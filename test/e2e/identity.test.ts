@@ -120,6 +120,88 @@ test('a key in Authorization is taken with and without Bearer, of which refusals
   assert.ok(!gateway.logText().includes(demoKey));
 });
 
+/** A body that waits in memory, and one that streams. */
+const lanes = ['', 'x'.repeat(100_000)];
+
+test('of several key headers a request has one, which stays here, in any lane; with two it is refused, and both are in no log', async (t) => {
+  const gateway = await startGateway(
+    t,
+    {
+      routes,
+      auth: { header: ['apiKey', 'X-API-Key', 'Authorization'] },
+      log: { level: 'trace', format: 'json' },
+    },
+    { upstream: upstream.url },
+  );
+  const other = 'k-of-nobody';
+  const cases: [status: number, error: string, ...headers: Pairs][] = [
+    [200, '', ['apiKey', demoKey]],
+    [200, '', ['x-api-KEY', demoKey]],
+    [200, '', ['Authorization', `Bearer ${demoKey}`]],
+    [200, '', ['apikey', demoKey], ['X_API_Key', other], ['X.Api.Key', other]],
+    [401, 'Invalid API key', ['X-API-Key', `Bearer ${demoKey}`]],
+    [401, 'Invalid API key', ['apiKey', demoKey], ['X-API-Key', demoKey]],
+    [401, 'Invalid API key', ['X-API-Key', other], ['apiKey', demoKey]],
+    [401, 'Invalid API key', ['apiKey', demoKey], ['X-API-Key', '']],
+    [401, 'Invalid API key', ['apiKey', ''], ['X-API-Key', demoKey]],
+    [401, 'Invalid API key', ['apiKey', ''], ['X-API-Key', '']],
+    [401, 'Invalid API key', ['X-API-Key', demoKey], ['Authorization', `Basic ${other}`]],
+    [401, 'API key is required', ['X-API-Key', '']],
+    [401, 'API key is required', ['Authorization', 'Bearer']],
+    [401, 'API key is required', ['X_API_Key', demoKey]],
+  ];
+  const sent: (string | undefined)[] = [];
+  for (const [status, error, ...headers] of cases) {
+    for (const body of lanes) {
+      const before = upstream.requests.length;
+      const answer = await exchange(t, gateway.port, requestBytes('POST /v1/x', headers, body));
+      const what = JSON.stringify(headers);
+      assert.equal(answer.status, status, what);
+      if (status === 401) assert.equal(answer.body.toString(), JSON.stringify({ error }), what);
+      assert.equal(
+        answer.headers['www-authenticate'],
+        status === 401 ? 'Bearer realm="gatehouse"' : undefined,
+      );
+      assert.equal(upstream.requests.length, status === 401 ? before : before + 1, what);
+      for (const { rawHeaders } of upstream.requests.slice(before)) {
+        assert.doesNotMatch(
+          rawHeaders.join('\n'),
+          new RegExp(`${demoKey}|${other}|api.key|authorization`, 'i'),
+        );
+      }
+      sent.push(answer.headers['x-request-id']);
+    }
+  }
+  for (const id of sent) await until(() => gateway.logs().find((line) => line['requestId'] === id));
+  assert.doesNotMatch(gateway.logText(), new RegExp(`${demoKey}|${other}`));
+});
+
+test('with forwardKey the upstream gets the one of several key headers that came, as it came', async (t) => {
+  const gateway = await startGateway(
+    t,
+    { routes, auth: { header: ['X-API-Key', 'apiKey', 'Authorization'], forwardKey: true } },
+    { upstream: upstream.url },
+  );
+  for (const [name, value] of [
+    ['x-Api-key', demoKey],
+    ['APIKEY', demoKey],
+    ['authorization', openCredentials],
+  ] as const) {
+    for (const body of lanes) {
+      const before = upstream.requests.length;
+      const headers: Pairs = [
+        [name, value],
+        ['X_API_Key', 'of-nobody'],
+      ];
+      const { status } = await exchange(t, gateway.port, requestBytes('POST /v1/x', headers, body));
+      assert.equal(status, 200);
+      const request = upstream.requests[before] as RecordedRequest;
+      const keys = pairsOf(request).filter(([one]) => /api.?key|authorization/i.test(one));
+      assert.deepEqual(keys, [[name, value]]);
+    }
+  }
+});
+
 test('with forwardKey the upstream gets Authorization as it came', async (t) => {
   const { request } = await seen(t, open, {});
   assert.equal(request.headers['authorization'], openCredentials);

@@ -165,6 +165,23 @@ for (const gateway of [alone, leading]) {
     assert.deepEqual([first.requests.length, second.requests.length], [1, 1]);
   });
 
+  test(`the headers of the key are those of the new configuration: ${title}`, async (t) => {
+    await beginAnew(t, gateway);
+    const statusesOf = async (): Promise<readonly number[]> => {
+      const statuses: number[] = [];
+      for (const header of ['apiKey', 'X-API-Key', 'apiKey', 'X-API-Key']) {
+        const bytes = requestBytes('GET /v1/a', [[header, demoKey]]);
+        statuses.push((await exchange(t, gateway.port, bytes)).status);
+      }
+      return statuses;
+    };
+    assert.deepEqual(await statusesOf(), [200, 401, 200, 401]);
+    await reload(gateway, { auth: { header: ['apiKey', 'X-API-Key'] } });
+    assert.deepEqual(await statusesOf(), [200, 200, 200, 200]);
+    await reload(gateway, { auth: { header: 'X-API-Key' } });
+    assert.deepEqual(await statusesOf(), [401, 200, 401, 200]);
+  });
+
   test(`a configuration that is not in order changes nothing, and the log says why: ${title}`, async (t) => {
     await beginAnew(t, gateway);
     const [refusals, reloads] = [await reloadsOf(gateway, 'refused'), await reloadsOf(gateway, 'done')];

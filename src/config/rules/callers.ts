@@ -11,6 +11,16 @@ export const graceIsNotCutShort: Rule = ({ config: { auth } }, report) => {
   );
 };
 
+/** The letter case of a header says nothing, so one of two would never be looked at. */
+export const keyHeadersAreDistinct: Rule = ({ config: { auth } }, report) => {
+  if (typeof auth.header === 'string' || report.isBroken(auth, 'header')) return;
+  const names = auth.header.map((name) => name.toLowerCase());
+  for (const [at, name] of names.entries()) {
+    const first = names.indexOf(name);
+    if (first < at) report.problem(auth.header, String(at), `is [${first}] in another letter case`);
+  }
+};
+
 export const keysNamePlans: Rule = (draft, report) => {
   for (const key of draft.config.keys) checkName(key, 'plan', draft, report);
 };

@@ -1,10 +1,18 @@
 import { boolean, duration, integer, list, mapping, section, text } from './kinds.ts';
 
 export const auth = section('How a caller is recognised.', {
-  header: text(
-    'Request header that carries the API key, read in any letter case. In Authorization the key may follow "Bearer ".',
-    { format: 'header-name', default: 'apiKey' },
-  ),
+  header: {
+    description:
+      'Request header that carries the API key, read in any letter case. Where callers use several, a list of up to 5, of which a request has one. In Authorization the key may follow "Bearer ".',
+    type: ['string', 'array'],
+    format: 'header-name',
+    // Each header of each request is compared with each of them.
+    maxItems: 5,
+    minItems: 1,
+    uniqueItems: true,
+    items: text('One name.', { format: 'header-name' }),
+    default: 'apiKey',
+  },
   forwardKey: boolean(
     'Pass the key on to the upstream. Danger: whatever the upstream logs then holds working keys.',
     { default: false },

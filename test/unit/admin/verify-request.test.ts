@@ -55,7 +55,12 @@ test('a key that is in order goes where the journey would let it, and is told of
 });
 
 test('a secret and an address are taken as requests bring them', async (t) => {
-  const [plain, schemed] = [read(t), read(t, `auth: { header: Authorization }${yaml}`)];
+  const readWith = (header: string) => read(t, `auth: { header: ${header} }${yaml}`);
+  const [plain, schemed, several] = [
+    read(t),
+    readWith('Authorization'),
+    readWith('[X-API-Key, authorization]'),
+  ];
   const verdict = { valid: true, reason: 'good', refusal: null, key: null, secret: 1 } as const;
   const askedOf = async (secret: string, client?: string, config = plain): Promise<unknown> => {
     let asked: unknown;
@@ -79,6 +84,7 @@ test('a secret and an address are taken as requests bring them', async (t) => {
   assert.deepEqual(await askedOf('s', undefined, schemed), ['s', undefined]);
   assert.deepEqual(await askedOf(' bearer s\n', undefined, schemed), ['s', undefined]);
   assert.deepEqual(await askedOf('Bearer ', undefined, schemed), ['', undefined]);
+  assert.deepEqual(await askedOf('Bearer s', undefined, several), ['s', undefined]);
 });
 
 test('a method that no HTTP has is refused as by the door, whatever the key', async (t) => {

@@ -40,6 +40,17 @@ test('the example is in order, and its summary fits a screen without the key', (
   assert.ok(!stdout.includes('\u001B'));
 });
 
+test('the summary says in which headers the key may come, and whether it is passed on', (t) => {
+  for (const [auth, said] of [
+    ['{}', 'apiKey'],
+    ['{ header: [apiKey, X-API-Key, Authorization] }', 'apiKey, X-API-Key or Authorization'],
+    ['{ header: [X-API-Key], forwardKey: true }', 'X-API-Key (passed on to upstreams)'],
+  ]) {
+    const { stdout } = run(writeTemporary(t, `${base}auth: ${auth}`));
+    assert.equal(/^ {2}key header +(.*)$/m.exec(stdout)?.[1], said);
+  }
+});
+
 test('the summary says when each quota starts anew, and from where on it warns', (t) => {
   const file = writeTemporary(
     t,

@@ -26,7 +26,7 @@ trustProxy: [10.0.0.0/8]
 store: redis://127.0.0.1:6380/2
 storeDeadline: 1s
 auth:
-  header: X-Key
+  header: [X-Key, X-Old-Key]
   forwardKey: true
   cacheFor: 5s
   graceOnOutage: 1h
@@ -127,7 +127,7 @@ store:
   prefix: 'gatehouse:'
 storeDeadlineMs: 1000
 auth:
-  header: X-Key
+  headers: [X-Key, X-Old-Key]
   forwardKey: true
   cacheForMs: 5000
   graceOnOutageMs: 3600000
@@ -278,7 +278,7 @@ trustProxy: []
 store: { kind: sqlite, path: ./data/gatehouse.db }
 storeDeadlineMs: 250
 auth:
-  header: apiKey
+  headers: [apiKey]
   forwardKey: false
   cacheForMs: 60000
   graceOnOutageMs: 900000

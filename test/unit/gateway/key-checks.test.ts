@@ -9,7 +9,7 @@ import { until } from '../../helpers/poll.ts';
 import { settle } from '../../helpers/turnable-clock.ts';
 
 const secret = 'a-foreign-secret';
-const auth = { header: 'apiKey', forwardKey: false, cacheForMs: 1, graceOnOutageMs: 0, prefix: 'gh' };
+const auth = { headers: ['apiKey'], forwardKey: false, cacheForMs: 1, graceOnOutageMs: 0, prefix: 'gh' };
 const known = aKey({ secrets: [aSecret({ digest: digestOf(secret) })] });
 
 /** What keys are checked with for a millisecond, where the wall clock stands still and can be set back. */

@@ -14,11 +14,11 @@ interface Parts {
 
 function check(
   { method = 'GET', target = '/a', httpVersion = '1.1', headers = ['Host', 'a'] }: Parts,
-  keyHeader = 'apikey',
+  keyHeaders = ['apikey'],
 ): Head {
   const req = new IncomingMessage(new Socket());
   Object.assign(req, { method, url: target, httpVersion, rawHeaders: headers });
-  return checkRequest(req, keyHeader);
+  return checkRequest(req, keyHeaders);
 }
 
 function codeOf(parts: Parts): string | undefined {
@@ -73,7 +73,7 @@ const read: [name: string, parts: Parts, head: Partial<Head>][] = [
 ];
 
 const keyOf = (keyHeader: string, ...headers: readonly string[]): string | undefined =>
-  check(withHost(...headers), keyHeader).key;
+  check(withHost(...headers), [keyHeader]).key;
 
 describe('a key in Authorization', () => {
   const cases = [
@@ -96,6 +96,24 @@ describe('a key in Authorization', () => {
   it('is all of the value in any other header', () => {
     assert.equal(keyOf('apikey', 'apiKey', 'Bearer k-1'), 'Bearer k-1');
   });
+});
+
+describe('a key in one of several headers', () => {
+  const keyHeaders = ['apikey', 'x-api-key', 'authorization'];
+  const cases: [headers: string[], expected: Partial<Head>][] = [
+    [['APIKEY', 'k'], { key: 'k', keyCount: 1 }],
+    [['X-Api-Key', 'k'], { key: 'k', keyCount: 1 }],
+    [['Authorization', 'Bearer k'], { key: 'k', keyCount: 1 }],
+    [['X-API-Key', 'Bearer k'], { key: 'Bearer k', keyCount: 1 }],
+    [['X-API-Key', ''], { key: '', keyCount: 1 }],
+    [['X_API_Key', 'k'], { key: undefined, keyCount: 0 }],
+    [['apiKey', 'k', 'X-API-Key', 'k'], { keyCount: 2 }],
+    [['apiKey', '', 'Authorization', 'Bearer'], { keyCount: 2 }],
+  ];
+  for (const [headers, expected] of cases) {
+    it(`is read from ${headers.join(' ')}`, () =>
+      assert.partialDeepStrictEqual(check(withHost(...headers), keyHeaders), expected));
+  }
 });
 
 describe('checkRequest', () => {

@@ -9,7 +9,7 @@ import {
 } from '../../../src/wire/headers.ts';
 import { memoryUsed } from '../../helpers/collect-garbage.ts';
 
-const passes = createRequestHeaderFilter('apiKey', false);
+const passes = createRequestHeaderFilter(['apiKey'], false);
 
 const listed = (...lines: readonly string[]): string[] => lines.flatMap((line) => line.split(' '));
 const pass = listed(
@@ -38,16 +38,27 @@ describe('createRequestHeaderFilter', () => {
   });
 
   it('keeps the key in every spelling of its header', () => {
-    const other = createRequestHeaderFilter('X-Api_Key', false);
+    const other = createRequestHeaderFilter(['X-Api_Key'], false);
     for (const name of ['X-Api-Key', 'x_api_key', 'X.API.KEY', 'x!api~key']) assert.equal(other(name), false);
   });
 
   it('lets the key pass only when asked', () => {
-    assert.equal(createRequestHeaderFilter('apiKey', true)('apikey'), true);
-    const forwards = createRequestHeaderFilter('X-Api-Key', true);
+    assert.equal(createRequestHeaderFilter(['apiKey'], true)('apikey'), true);
+    const forwards = createRequestHeaderFilter(['X-Api-Key'], true);
     assert.equal(forwards('x-API-key'), true);
     for (const name of ['X_Api_Key', 'x.api.key', 'X-Api!Key'])
       assert.equal(forwards(name), false, `nobody has looked at the key in ${name}`);
+  });
+
+  it('keeps the key in all of its headers, and lets each of them pass when asked', () => {
+    const names = ['apiKey', 'X-Api-Key', 'X_Old_Key'];
+    const [keeps, lets] = [false, true].map((forwardKey) => createRequestHeaderFilter(names, forwardKey));
+    for (const name of ['APIKEY', 'x-api-key', 'X_OLD_KEY']) {
+      assert.deepEqual([keeps?.(name), lets?.(name)], [false, true], name);
+    }
+    for (const name of ['X_Api_Key', 'X-Old-Key', 'x.old_key']) {
+      assert.deepEqual([keeps?.(name), lets?.(name)], [false, false], name);
+    }
   });
 });
 
