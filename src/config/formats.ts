@@ -57,8 +57,8 @@ export const formats = {
     'is not a link, write a whole URL such as https://example.com/changes',
     '^https?://',
   ),
-  'header-name': { fault: (text) => headerNameFault(text, 'a key') },
-  'cost-header': { fault: (text) => headerNameFault(text, 'a cost') },
+  'header-name': { fault: (text) => headerNameFault(text, 'a key', 'apiKey or [apiKey, X-API-Key]') },
+  'cost-header': { fault: (text) => headerNameFault(text, 'a cost', 'X-Cost') },
   'base-path': { fault: basePathFault, pattern: '^/' },
   path: { fault: pathFault, pattern: '^/' },
   name: matching(namePattern, 'is not a name, use up to 64 letters, digits, ".", "_" and "-"'),
@@ -113,8 +113,9 @@ const takenPrefixes = ['content-', 'proxy-', 'sec-websocket-'];
 const takenHeaders: ReadonlySet<string> = new Set(['cookie', 'set-cookie', 'user-agent']);
 
 /** Why the gateway's own data, such as the key, cannot travel in this header. */
-function headerNameFault(name: string, what: string): string | undefined {
-  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(name)) return 'is not a header name';
+function headerNameFault(name: string, what: string, example: string): string | undefined {
+  // None begins with a dash: that is one of a list without a space after it.
+  if (!/^(?!-)[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(name)) return `is not a header name, write ${example}`;
   const folded = fold(name);
   const isTaken =
     isStripped(folded) ||

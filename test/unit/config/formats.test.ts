@@ -105,7 +105,7 @@ const edges: Readonly<
       '',
       long(101),
       'a b',
-      ...words('a: Cookie content-x Proxy-X Sec-WebSocket-X user_agent Host set-cookie X-Real-IP'),
+      ...words('a: -a Cookie content-x Proxy-X Sec-WebSocket-X user_agent Host set-cookie X-Real-IP'),
       ...words('http2_settings Proxy X-Original-URL X-HTTP-Method'),
     ],
   },
