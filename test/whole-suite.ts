@@ -37,9 +37,22 @@ function processOf(file: string): string {
 
 /** All are loaded before the first test runs. */
 function writeShare(name: string, paths: readonly string[]): string {
-  const guard = join(import.meta.dirname, 'helpers/fail-unless-all-ran.ts');
-  const imports = [guard, ...paths].map((path) => `import '${pathToFileURL(path).href}';\n`);
   const share = join(written, `${name}.mjs`);
-  writeFileSync(share, imports.join(''));
+  const imports = [helper('fail-unless-all-ran'), ...paths.map(addressOf)].map((url) => `import '${url}';\n`);
+  if (!name.includes('-unit')) {
+    writeFileSync(share, imports.join(''));
+    return share;
+  }
+  const tests = join(written, `tests-of-${name}.mjs`);
+  writeFileSync(tests, imports.join(''));
+  writeFileSync(share, `import '${helper('follow-no-promise')}';\nawait import('${addressOf(tests)}');\n`);
   return share;
+}
+
+function helper(name: string): string {
+  return addressOf(join(import.meta.dirname, 'helpers', `${name}.ts`));
+}
+
+function addressOf(path: string): string {
+  return pathToFileURL(path).href;
 }
