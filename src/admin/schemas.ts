@@ -44,7 +44,8 @@ const auditProperties: SchemaOf<AuditView> = {
   keyId: { description: 'null when it is about many keys.', type: ['string', 'null'] },
   keys: { description: 'How many keys it is about.', ...count },
   changes: {
-    description: 'By field: what it was, and what it is. Never a secret.',
+    description:
+      'By field, or by quota: what it was, and what it is. Never a secret. Usage that could not be read is null.',
     type: 'object',
     additionalProperties: { type: 'array', minItems: 2, maxItems: 2, items: {} },
   },
@@ -173,7 +174,10 @@ export const schemas: Readonly<Record<string, Schema>> = {
     ),
   },
   KeyPage: page('keys', key, 'A page can be short, or empty, before the end.'),
-  AuditEntry: { description: 'A change of a key, or of many.', ...objectOf(auditProperties) },
+  AuditEntry: {
+    description: 'A change of a key, or of many, or of what a key has used.',
+    ...objectOf(auditProperties),
+  },
   AuditPage: page(
     'entries',
     ref('AuditEntry'),

@@ -64,9 +64,9 @@ export const readOperations: readonly Operation[] = [
     path: '/v1/audit',
     tag: 'Audit',
     role: 'read',
-    summary: 'say who changed which key, newest first',
+    summary: 'say who changed which key or set its usage, newest first',
     query: {
-      key: { description: 'Only changes of this key.', type: 'string', maxLength: 64 },
+      key: { description: 'Only entries of this key.', type: 'string', maxLength: 64 },
       ...pageQuery,
     },
     answers: [{ status: 200, description: 'A page of the audit log.', schema: 'AuditPage' }],

@@ -88,7 +88,10 @@ function quotaText({ name, limit, per, timezone }: KeyView['quotas'][number]): s
   return `${name}=${limit}${per === undefined ? '' : `/${per}`}${timezone === undefined ? '' : `@${timezone}`}`;
 }
 
-function changesText({ changes }: AuditView): string {
+function changesText({ action, changes }: AuditView): string {
+  const absent = action === 'set_usage' ? 'unreadable' : 'nothing';
+  const word = (value: unknown): string =>
+    value === undefined || value === null ? absent : JSON.stringify(value);
   return Object.entries(changes)
     .map(([field, [before, after]]) => `${field}: ${word(before)} → ${word(after)}`)
     .join(', ');
@@ -96,8 +99,4 @@ function changesText({ changes }: AuditView): string {
 
 function joinedOr(items: readonly string[], otherwise: string): string {
   return items.join(', ') || otherwise;
-}
-
-function word(value: unknown): string {
-  return value === undefined || value === null ? 'nothing' : JSON.stringify(value);
 }

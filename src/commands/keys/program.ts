@@ -104,8 +104,13 @@ function addReads(add: Add): void {
     .option('--json', 'print the key as JSON')
     .action((id: string, options) => run(import('./read.ts'), ({ showKey }) => showKey(id, options)));
 
-  withPages(add('audit', 'say who changed which key, newest first', ['audit', 'audit --key key_01 --json']))
-    .option('--key <id>', 'only changes of this key')
+  withPages(
+    add('audit', 'say who changed which key or set its usage, newest first', [
+      'audit',
+      'audit --key key_01 --json',
+    ]),
+  )
+    .option('--key <id>', 'only entries of this key')
     .action((options) => run(import('./read.ts'), ({ auditKeys }) => auditKeys(options)));
 
   add('verify', 'read a key from standard input and say what the gateway would say', [

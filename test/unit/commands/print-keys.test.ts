@@ -120,15 +120,17 @@ test('people are shown of a change what was before it and after, and of a new se
     { ...entry, action: 'rotate', changes },
     { ...entry, action: 'create', changes },
     { ...entry, action: 'import', keyId: null, keys: 2 },
+    { ...entry, action: 'set_usage', changes: { month: [3, 0], day: [null, 0] } },
   ] as unknown as readonly AuditView[];
   assert.equal(
     printAudit(entries, stream),
     `\
-WHEN               WHO      ACTION  KEY     WHAT CHANGED
-2026-01-01 12:30Z  cli:ada  update  k1      plan: "free" → "paid", expiresAt: nothing → "2027", labels: {"a":"b"} → nothing
-2026-01-01 12:30Z  cli:ada  rotate  k1
-2026-01-01 12:30Z  cli:ada  create  k1
-2026-01-01 12:30Z  cli:ada  import  2 keys
+WHEN               WHO      ACTION     KEY     WHAT CHANGED
+2026-01-01 12:30Z  cli:ada  update     k1      plan: "free" → "paid", expiresAt: nothing → "2027", labels: {"a":"b"} → nothing
+2026-01-01 12:30Z  cli:ada  rotate     k1
+2026-01-01 12:30Z  cli:ada  create     k1
+2026-01-01 12:30Z  cli:ada  import     2 keys
+2026-01-01 12:30Z  cli:ada  set_usage  k1      month: 3 → 0, day: unreadable → 0
 `,
   );
 });
