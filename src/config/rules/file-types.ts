@@ -95,7 +95,7 @@ function doubtOf(type: string, shown: string): string | undefined {
   if (typesOfDeclared(type) === undefined)
     return 'says nothing about a file, so hardly one passes: to take any, leave out types';
   if (familyWithoutSignature.test(type))
-    return 'takes only types with a known signature, and none of these has one, so every file is refused: name the types';
+    return 'takes only types with a known signature, and none of these has one, so it takes no file: name the types';
   if (privateType.test(type) || hasExtension(type)) return undefined;
   return `is a type that no extension is known for${suggestNear(shown, typesWithExtension())}`;
 }

@@ -16,7 +16,7 @@ routes: [{ path: /x, methods: [PUT], upstream: a, body: { file: { types: ["${wil
     const { warnings } = loadConfig(writeTemporary(t, text), {});
     const told = warnings.map((line) => /file\.types\[0\]: (.*)$/.exec(line)?.[1]);
     const why =
-      'takes only types with a known signature, and none of these has one, so every file is refused: name the types';
+      'takes only types with a known signature, and none of these has one, so it takes no file: name the types';
     assert.deepEqual(told, takesSome ? [] : [why], wildcard);
   }
 });
