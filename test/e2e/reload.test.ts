@@ -84,6 +84,10 @@ async function drawsOf(gateway: Gateway): Promise<number> {
   return Number(/store_duration_seconds_count\{operation="draw"\} (\d+)/.exec(page)?.[1]);
 }
 
+function rebased(basePath: string): Yaml {
+  return { upstreams: { recognition: { basePath } } };
+}
+
 function limited(limit: number): Yaml {
   return { plans: { few: { quotas: [{ name: 'all', limit, per: 'lifetime' }] } } };
 }
@@ -180,6 +184,38 @@ for (const gateway of [alone, leading]) {
     assert.deepEqual(await statusesOf(), [200, 200, 200, 200]);
     await reload(gateway, { auth: { header: 'X-API-Key' } });
     assert.deepEqual(await statusesOf(), [401, 200, 401, 200]);
+  });
+
+  test(`a request under way keeps the base path with which it began, the next has the new one: ${title}`, async (t) => {
+    const routes = [{ path: '/v1/*', methods: ['POST'], body: { json: { maxSize: '1MB' } } }];
+    const upstream = await beginAnew(t, gateway, { routes });
+    await reload(gateway, rebased('/old'));
+    const bytes = requestBytes(
+      'POST /v1/a',
+      [
+        ['apiKey', demoKey],
+        ['Content-Type', 'application/json'],
+      ],
+      '{}',
+    );
+    const waiting = await openRaw(t, gateway.port);
+    waiting.write(bytes.subarray(0, -1));
+    await until(async () => (await gateway.inFlight()) === 1);
+    await reload(gateway, rebased('/new'));
+    assert.equal((await exchange(t, gateway.port, bytes)).status, 200);
+    waiting.write(bytes.subarray(-1));
+    assert.equal((await waiting.responses())[0]?.status, 200);
+    await reload(gateway, { basePath: '/new' });
+    const below = Buffer.from(bytes.toString().replace('/v1', '/new/v1'));
+    assert.equal((await exchange(t, gateway.port, below)).status, 200);
+    assert.deepEqual(
+      upstream.requests.map(({ target, headers }) => [target, headers['x-forwarded-prefix']]),
+      [
+        ['/new/v1/a', '/'],
+        ['/old/v1/a', '/'],
+        ['/new/v1/a', undefined],
+      ],
+    );
   });
 
   test(`a configuration that is not in order changes nothing, and the log says why: ${title}`, async (t) => {
