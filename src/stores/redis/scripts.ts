@@ -15,9 +15,10 @@ export interface SharedScript extends Script {
   readonly many: Script;
 }
 
-const step = read('step');
+const counters = read('counters');
+const step = counters + read('step');
+const leased = counters + read('leased');
 const forMany = read('many');
-const leased = read('leased');
 
 /** The scripts that change the ledger, one for each kind of step, those for keys, and the probe. */
 export const scripts = {

@@ -1,10 +1,7 @@
--- What the scripts that tell usage share; scripts.ts puts it in front of them.
+-- What the scripts that tell usage share; scripts.ts puts it in front of them, behind counters.lua.
 -- KEYS     one counter each, as step.lua keeps it
 -- ARGV     1 for how many ms what a process has said is believed, then what the script says
 -- Returns  nothing by itself
-
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
 -- Reads a counter: what stands there as used, and what processes have said lately that they hold. Other fields are skipped.
 local function read(key)
@@ -26,5 +23,5 @@ end
 
 -- As text, because the client's parser is not exact near 2^53.
 local function pair(used, leased)
-  return string.format('%.0f %.0f', used, leased)
+  return whole(used) .. ' ' .. whole(leased)
 end

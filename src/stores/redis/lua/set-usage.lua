@@ -3,9 +3,6 @@
 -- ARGV     2 units spent, then for each counter: first and last + 1 millisecond of its period, kept until
 -- Returns  "used leased used leased …", not_current
 
--- endOfTime of ledger.ts
-local MAX_WHOLE = 9007199254740991
-
 for at = 3, #ARGV, 3 do
   if now < tonumber(ARGV[at]) or now >= tonumber(ARGV[at + 1]) then
     return 'not_current'
@@ -20,12 +17,8 @@ end
 local usage = {}
 for index = 1, #KEYS do
   local used = math.min(ARGV[2] + held[index], MAX_WHOLE)
-  redis.call('HSET', KEYS[index], 'used', string.format('%.0f', used))
-  local kept_until = tonumber(ARGV[3 * index + 2])
-  local left = redis.call('PTTL', KEYS[index])
-  if kept_until ~= MAX_WHOLE and (left < 0 or left < kept_until - now) then
-    redis.call('PEXPIREAT', KEYS[index], string.format('%.0f', kept_until))
-  end
+  redis.call('HSET', KEYS[index], 'used', whole(used))
+  keep_until(KEYS[index], tonumber(ARGV[3 * index + 2]))
   usage[index] = pair(used, held[index])
 end
 return table.concat(usage, ' ')

@@ -1,4 +1,4 @@
--- What the scripts that take a step of a key share; scripts.ts puts it in front of them.
+-- What the scripts that take a step of a key share; scripts.ts puts it in front of them, behind counters.lua.
 -- KEYS     1 the holder's latest steps, 2 its earlier steps, 3 and on: one counter each
 -- ARGV     1 the step's id, 2 the holder, then what the script says
 -- Returns  nothing by itself
@@ -19,31 +19,16 @@ local STEPS_HEAD = 3
 local HOLDERS_MAX = 64
 -- leaseToldMs of retention.ts
 local LEASE_TOLD_MS = 3600000
--- endOfTime of ledger.ts
-local MAX_WHOLE = 9007199254740991
 
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local latest = redis.call('HMGET', KEYS[1], ARGV[1], 'begun', 'top', 'floor')
 local earlier = latest[1] or redis.call('HGET', KEYS[2], ARGV[1])
 local nth = tonumber(string.match(ARGV[1], '%d+$'))
 -- It took so long to arrive that another copy of it may have been taken before, and forgotten.
 local forgotten = not earlier and nth <= tonumber(latest[4] or 0)
 
--- Lua writes 1e+15 where Redis needs every digit.
-local function whole(number)
-  return string.format('%.0f', number)
-end
-
--- What is not a count of units is refused like a wrong type: taken for zero, it would restart the quota.
 local function used_of(key)
   local text = redis.call('HGET', key, 'used')
-  if not text then return nil end
-  local used = tonumber(text)
-  if not used or not (used >= 0 and used <= MAX_WHOLE) then
-    error('WRONGVALUE')
-  end
-  return used
+  return text and units_in(text)
 end
 
 -- Comes before the units are counted, and ends with the same command that counts them. So if our user may not run one, a step is
@@ -102,16 +87,5 @@ local function count(after, held)
     elseif added[index] == 1 and redis.call('HLEN', KEYS[index]) > HOLDERS_MAX then
       forget_the_dead(KEYS[index])
     end
-  end
-end
-
--- A counter lives as long as the longest period that was counted in it. Read first, because mostly it lives that long already.
-local function keep_until(key, time)
-  if time == MAX_WHOLE then
-    return
-  end
-  local left = redis.call('PTTL', key)
-  if left < 0 or left < time - now then
-    redis.call('PEXPIREAT', key, whole(time))
   end
 end

@@ -6,10 +6,7 @@
 local usage = {}
 for index = 1, #KEYS do
   local text, leased = read(KEYS[index])
-  local used = tonumber(text or 0)
-  if not used or not (used >= 0 and used <= 9007199254740991) then
-    error('WRONGVALUE')
-  end
+  local used = text and units_in(text) or 0
   usage[index] = pair(used, math.min(leased, used))
 end
 return table.concat(usage, ' ')
