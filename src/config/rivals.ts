@@ -10,8 +10,12 @@ interface Contender {
   readonly methods: ReadonlySet<string>;
 }
 
-/** All whose segments are of the same kinds; never empty. */
-type Family = readonly Contender[];
+/** All whose segments are of the same kinds. */
+interface Family {
+  /** Their segments, as if all texts were one. */
+  readonly kinds: readonly Segment[];
+  readonly members: readonly Contender[];
+}
 
 /**
  * Each route that competes with one before it, and the first such: their paths overlap ambiguously, or are the same for a common
@@ -19,7 +23,7 @@ type Family = readonly Contender[];
  * other, and among thousands of routes a rival is found by its texts.
  */
 export function rivalsOf(routes: readonly RawRoute[]): ReadonlyMap<Contender, Contender> {
-  const families = [...Map.groupBy(routes.map(contender), kindsOf).values()];
+  const families = familiesOf(routes.map(contender));
   const rivals = new Map<Contender, Contender>();
   for (const family of families) {
     for (const others of families) {
@@ -35,28 +39,27 @@ function contender(route: RawRoute, at: number): Contender {
   return { route, at, segments: segmentsOf(route.path), methods: answeredMethods(route.methods) };
 }
 
-function kindsOf({ segments }: Contender): string {
-  return segments.map(({ kind }) => kind).join();
+function familiesOf(all: readonly Contender[]): readonly Family[] {
+  const byKinds = Map.groupBy(all, ({ segments }) => segments.map(({ kind }) => kind).join());
+  return [...byKinds.values()].map((members) => ({ kinds: kindsIn(members), members }));
+}
+
+function kindsIn([first]: readonly Contender[]): readonly Segment[] {
+  return (first?.segments ?? []).map((segment) => ({ ...segment, text: '' }));
 }
 
 /** Each of a family that competes with one of the others, which may be itself, and the first such. */
 function* rivalsAmong(others: Family, family: Family): Iterable<readonly [Contender, Contender]> {
-  const [kinds, otherKinds] = [kindsIn(family), kindsIn(others)];
-  const relation = compareSegments(kinds, otherKinds);
+  const relation = compareSegments(family.kinds, others.kinds);
   if (relation === 'apart' || relation === 'ordered') return;
-  const byTexts = Map.groupBy(others, ({ segments }) => textsBeside(kinds, segments));
-  for (const one of family) {
-    const same = byTexts.get(textsBeside(otherKinds, one.segments));
+  const byTexts = Map.groupBy(others.members, ({ segments }) => textsBeside(family.kinds, segments));
+  for (const one of family.members) {
+    const same = byTexts.get(textsBeside(others.kinds, one.segments));
     const rival = same?.find(
       ({ methods }) => relation === 'ambiguous' || !methods.isDisjointFrom(one.methods),
     );
     if (rival !== undefined) yield [one, rival];
   }
-}
-
-/** The segments of a family, as if all their texts were one. */
-function kindsIn([first]: Family): readonly Segment[] {
-  return (first?.segments ?? []).map((segment) => ({ ...segment, text: '' }));
 }
 
 /** The texts that must be those of another path too, or the two are apart. */
