@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { typesOfSignature } from '../content/media-types.ts';
-import { neverShown } from '../content/signed-types.ts';
+import { typesShown } from '../content/signed-types.ts';
 import { loadLibrary } from './load-library.ts';
 import { busy } from './upload-refusals.ts';
 
@@ -38,7 +38,7 @@ async function askLibrary(sample: Buffer): Promise<readonly string[] | undefined
 export async function typesWithSignature(): Promise<ReadonlySet<string>> {
   if (!known) {
     const { supportedMimeTypes } = await loadFileType();
-    known = new Set([...supportedMimeTypes].flatMap(typesOfSignature)).difference(seldomMarked);
+    known = typesShown(supportedMimeTypes).difference(seldomMarked);
   }
   return known;
 }
@@ -46,7 +46,7 @@ export async function typesWithSignature(): Promise<ReadonlySet<string>> {
 const loadFileType = () => loadLibrary(() => import('file-type'));
 
 /** PGP and STL have a mark only where written in text. */
-const seldomMarked = new Set([...neverShown, 'application/pgp-encrypted', 'model/stl']);
+const seldomMarked = new Set(['application/pgp-encrypted', 'model/stl']);
 
 const zipMark = Buffer.from('PK\x03\x04');
 
