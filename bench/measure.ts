@@ -13,8 +13,11 @@ import { closeSurroundings, openSurroundings, type Surroundings } from './surrou
 /** Until Node has compiled what is hot. After eight seconds the gateway ran at two thirds of its pace, a bare proxy at all. */
 export const warmSeconds = 16;
 
-/** How long and how often. */
+/** How long and how often. Many short rounds tell more than few long ones where a machine changes its speed within seconds. */
 export interface Pace {
+  /** Processes of each subject, one after another, in scenarios that ask for several. */
+  readonly starts: number;
+  /** With one process of each. */
   readonly rounds: number;
   readonly seconds: number;
   /** For what warms up, at full load. */
@@ -46,14 +49,18 @@ interface MeasureOptions {
 /** How long a scenario takes, in seconds. */
 export function secondsOf(scenario: Scenario, names: readonly string[], pace: Pace): number {
   const warm = subjects.filter(({ name, warmsUp }) => warmsUp && names.includes(name)).length;
-  const starts = scenario.startsAnew === true ? pace.rounds : 1;
-  const rounds = names.length * pace.rounds * (pace.leadInSeconds + pace.seconds);
-  const imports = keysOf(scenario) * secondsPerKey;
-  return starts * (names.length * startSeconds + warm * pace.warmSeconds) + rounds + imports;
+  const rounds = names.length * pace.rounds * (pace.leadInSeconds + pace.seconds + aroundSeconds);
+  const start = names.length * startSeconds + warm * pace.warmSeconds + rounds;
+  return startsOf(scenario, pace) * start + keysOf(scenario) * secondsPerKey;
+}
+
+function startsOf({ startsAnew }: Scenario, { starts }: Pace): number {
+  return startsAnew === true ? starts : 1;
 }
 
 /** About. */
 const startSeconds = 1;
+const aroundSeconds = 0.3;
 const secondsPerKey = 60e-6;
 
 /** What is known of one subject of a scenario. */
@@ -81,10 +88,9 @@ export async function measure(scenario: Scenario, options: MeasureOptions): Prom
   const all = chosen.map((subject): Measured => ({ subject, rounds: [], peakMb: undefined }));
   const leftOut = new Map<Subject, LeftOut>();
   const able = (): Measured[] => all.filter(({ subject }) => !leftOut.has(subject));
-  const [starts, rounds] = scenario.startsAnew === true ? [pace.rounds, 1] : [1, pace.rounds];
   try {
-    for (let start = 0; start < starts; start += 1) {
-      await runOnce(scenario, inTurn(able(), start), { ...options, around, folder, rounds, leftOut });
+    for (let start = 0; start < startsOf(scenario, pace); start += 1) {
+      await runOnce(scenario, inTurn(able(), start), { ...options, around, folder, leftOut });
     }
     return { lines: able().map((one) => lineOf(scenario.name, one)), leftOut: [...leftOut.values()] };
   } finally {
@@ -95,14 +101,12 @@ export async function measure(scenario: Scenario, options: MeasureOptions): Prom
 
 interface RunOptions extends MeasureOptions {
   readonly around: Surroundings;
-  /** With one process of each. */
-  readonly rounds: number;
   readonly leftOut: Map<Subject, LeftOut>;
 }
 
 /** Starts one process of each subject, runs the rounds and stops it. */
 async function runOnce(scenario: Scenario, all: readonly Measured[], options: RunOptions): Promise<void> {
-  const { progress, around, rounds, leftOut } = options;
+  const { pace, progress, around, leftOut } = options;
   const running: Running[] = [];
   /** What cannot run is left out with its reason, and the rest is measured all the same. */
   async function attempt(subject: Subject, work: () => Promise<void>): Promise<void> {
@@ -121,7 +125,7 @@ async function runOnce(scenario: Scenario, all: readonly Measured[], options: Ru
         running.push({ measured, started: await subject.start(around), isWarm: !subject.warmsUp });
       });
     }
-    for (let round = 0; round < rounds; round += 1) {
+    for (let round = 0; round < pace.rounds; round += 1) {
       for (const one of inTurn(running, round)) {
         await attempt(one.measured.subject, () => runRound(scenario, one, options));
       }
@@ -153,7 +157,7 @@ async function runRound(scenario: Scenario, one: Running, options: RunOptions): 
     await runOn(started, load, pace.warmSeconds, options);
     one.isWarm = true;
   }
-  progress(`${what}, round ${measured.rounds.length + 1} of ${pace.rounds}`);
+  progress(`${what}, round ${measured.rounds.length + 1} of ${startsOf(scenario, pace) * pace.rounds}`);
   const leadIn = (paced: Load): Promise<Seen> => runOn(started, paced, pace.leadInSeconds, options);
   const paced = await findPace(load, requestsPerSecond, leadIn);
   await checkAnswers(load, started.port);

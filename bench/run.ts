@@ -22,8 +22,8 @@ Measures the gateway beside its peers: same machine, same upstream, same load, s
   --quick         under a minute: the name call and a refusal, few peers, nothing written
   --only name     this scenario only; can be repeated, and the beginning of a name will do
   --subject name  this subject only; can be repeated
-  --rounds n      rounds for each line (5)
-  --seconds n     seconds of a round (3)
+  --rounds n      rounds with each process (4)
+  --seconds n     seconds of a round (2)
 
 Scenarios: ${scenarios.map(({ name }) => name).join(', ')}
 Subjects: ${subjects.map(({ name }) => name).join(', ')}
@@ -39,10 +39,11 @@ const flags = readFlags();
 const progress = createProgress(process.stderr);
 
 const pace: Pace = {
-  rounds: flags.rounds ?? (flags.quick ? 1 : 5),
-  seconds: flags.seconds ?? (flags.quick ? 2 : 3),
+  starts: flags.quick ? 1 : 2,
+  rounds: flags.rounds ?? (flags.quick ? 1 : 4),
+  seconds: flags.seconds ?? 2,
   warmSeconds: flags.quick ? 6 : warmSeconds,
-  leadInSeconds: flags.quick ? 1 : 2,
+  leadInSeconds: 1,
 };
 
 process.exitCode = flags.help ? showHelp(help) : await orUnavailable(bench);

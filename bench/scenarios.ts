@@ -12,7 +12,7 @@ export interface Scenario {
   readonly subjects: readonly string[];
   /** Run by `--quick`: so few that each can be warm within its minute. */
   readonly quick?: readonly string[];
-  /** A process of its own for each round: processes of the same code differ by a third. */
+  /** Several processes of each subject, one after another: processes of the same code differ by a third. */
   readonly startsAnew?: true;
   /** How many keys the gateway and the peers know, if it is not as many as are called. */
   readonly keysKnown?: number;

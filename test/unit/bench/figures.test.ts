@@ -120,10 +120,10 @@ test('a long title makes the table of a terminal no wider', () => {
 });
 
 test('how long a scenario takes is known before', () => {
-  const pace = { rounds: 5, seconds: 3, warmSeconds: 16, leadInSeconds: 2 };
+  const pace = { starts: 3, rounds: 5, seconds: 3, warmSeconds: 16, leadInSeconds: 1.7 };
   const load = { connections: 1, requests: [], keysAtRandom: 0 };
   const scene = { name: 'x', title: '', load, subjects: [] };
   const names = ['nginx', 'gatehouse'];
   assert.equal(secondsOf(scene, names, pace), 2 + 16 + 2 * 5 * 5, 'one process of each');
-  assert.equal(secondsOf({ ...scene, startsAnew: true }, names, pace), 5 * (2 + 16) + 2 * 5 * 5);
+  assert.equal(secondsOf({ ...scene, startsAnew: true }, names, pace), 3 * (2 + 16 + 2 * 5 * 5));
 });
