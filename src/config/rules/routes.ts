@@ -23,7 +23,10 @@ export const routesHaveUpstreams: Rule = (draft, report) => {
     } else if (declared.versions?.includes(version) === false) {
       const shown = report.isHidden(route, 'path') ? undefined : version;
       const { versions } = declared;
-      const cure = ' (or give the route its own upstream)';
+      const cure =
+        versions.length === 0
+          ? ', so the route needs its own upstream'
+          : ' (or give the route its own upstream)';
       report.problem(route, 'path', () => `${noSuch('version', shown, versions)}${cure}`);
     }
   }
