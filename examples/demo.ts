@@ -166,10 +166,17 @@ function readPorts(): Ports | undefined {
   return ports;
 }
 
+/** What is wrong, and where a port is taken already, how to do without it. */
+function complaintOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  if (!message.endsWith('another process uses it')) return message;
+  return `${message}, for free ports say: npm run demo -- --port 0 --admin-port 0 --upstream-port 0`;
+}
+
 try {
   const ports = readPorts();
   await (ports ? runDemo(ports) : console.log(help));
 } catch (error) {
-  console.error(`demo: ${error instanceof Error ? error.message : String(error)}`);
+  console.error(`demo: ${complaintOf(error)}`);
   process.exitCode = 1;
 }
