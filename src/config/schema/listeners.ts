@@ -35,7 +35,7 @@ export const admin = section(
           format: 'digest',
           writeOnly: true,
         }),
-        role: text('read looks at keys and metrics, write changes keys too.', {
+        role: text('read looks at keys, usage and metrics; write changes keys and usage too.', {
           enum: ['read', 'write'],
           default: 'read',
         }),
