@@ -194,7 +194,7 @@ test('the commands that the README shows for keys work one after the other', asy
   const [, block = ''] = /^alias gatehouse=.*\n([^]*?)^```/m.exec(readme) ?? [];
   const file = join(tempFolder(t), 'gateway.yaml');
   writeFileSync(file, `${config.replace('${ACME_KEY}', 'k'.repeat(32))}\nstore: 'sqlite:${file}.db'\n`);
-  const commands = [...block.matchAll(/^gatehouse (keys (?!import)[^#\n]*)/gm)];
+  const commands = [...block.matchAll(/^gatehouse (keys (?!import).*)/gm)];
   assert.ok(commands.length > 3);
   for (const [, words = ''] of commands) {
     const { code, stderr } = await commandHere([...words.trim().split(/ +/), '--config', file]);
@@ -311,6 +311,18 @@ test('the README calls only scripts that exist', () => {
   assert.ok(called.length > 5);
   assert.deepEqual(
     called.filter((name) => scripts[name] === undefined),
+    [],
+  );
+});
+
+test('commands that are shown can be pasted into zsh, to which a comment is words like any other', () => {
+  const pages = tracked.filter((path) => /^(?:README|docs\/[\w-]+)\.md$/.test(path));
+  const lines = pages.flatMap((page) =>
+    [...read(page).matchAll(/^```sh\n([^]*?)^```/gm)].flatMap(([, block = '']) => block.split('\n')),
+  );
+  assert.ok(lines.length > 50);
+  assert.deepEqual(
+    lines.filter((line) => line.includes('# ') && !/^# [\w ,.:-]+$/.test(line)),
     [],
   );
 });
