@@ -20,6 +20,8 @@ import { tempFolder } from '../helpers/temp-folder.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 const readme = read('README.md');
+/** All that is told of the command line. */
+const onCommands = readme + read('docs/command-line.md');
 /** What git does not track (.gitignore), and git itself. */
 const untracked = new Set(['.git', 'node_modules', 'dist', 'data']);
 const tracked = readdirSync(root, { withFileTypes: true })
@@ -156,7 +158,7 @@ test('the README has every command with what it does, and no other', async () =>
   );
 });
 
-test('the README names every option of every command', async () => {
+test('the README and command-line.md name every option of every command', async () => {
   const commands = rowsOf('command')
     .map(([name]) => [bare(name)])
     .filter(([name]) => name !== 'help');
@@ -164,21 +166,21 @@ test('the README names every option of every command', async () => {
   for (const command of commands) {
     const { stdout } = await commandHere([...command, '--help']);
     for (const [option] of stdout.matchAll(/--(?!help)[a-z-]+/g)) {
-      assert.ok(readme.includes(`\`${option}`), `${command.join(' ')} ${option}`);
+      assert.ok(onCommands.includes(`\`${option}`), `${command.join(' ')} ${option}`);
     }
     for (const [, below = ''] of stdout.matchAll(/^ {2}((?!help\b)\w+) (?:\[options\] )/gm)) {
-      assert.ok(readme.includes(`\`${[...command, below].join(' ')}`), `${command.join(' ')} ${below}`);
+      assert.ok(onCommands.includes(`\`${[...command, below].join(' ')}`), `${command.join(' ')} ${below}`);
       commands.push([...command, below]);
     }
   }
 });
 
-test('the README names the commands that ask before they do it, and no other', async () => {
-  const [line = ''] = /^- \*\*Questions\.\*\* [^]*?(?=^[-\n])/m.exec(readme) ?? [];
+test('command-line.md names the commands that ask before they do it, and no other', async () => {
+  const [line = ''] = /^- \*\*Questions\.\*\* [^]*?(?=^[-\n])/m.exec(onCommands) ?? [];
   const told = codesIn(line)
     .filter((code) => !code.startsWith('--'))
     .map((code) => code.split(' ').slice(0, 2).join(' '));
-  const commands = [...readme.matchAll(/`((?:keys|usage) [a-z]+)(?= |`)/g)].map(
+  const commands = [...onCommands.matchAll(/`((?:keys|usage) [a-z]+)(?= |`)/g)].map(
     ([, command = '']) => command,
   );
   const real: string[] = [];
@@ -208,8 +210,10 @@ test('keys.md says how long the audit log is', () => {
   assert.ok(text.includes(`for ${days} days`) && text.includes(`newest ${entries} entries`));
 });
 
-test('the README has every exit code, and no other', () => {
-  const told = rowsOf('exit code').flatMap(([codes]) => codes?.split(' ').map(Number));
+test('command-line.md has every exit code, and no other', () => {
+  const told = rowsOf('exit code', read('docs/command-line.md')).flatMap(([codes]) =>
+    codes?.split(' ').map(Number),
+  );
   assert.deepEqual(told, [...Object.values(exitCodes), ...Object.values(endedBy)]);
 });
 
