@@ -96,7 +96,7 @@ function addReads(add: Add): void {
     .option('--label <name[=value]>', 'only those with this label; with all of them if repeated', collect)
     .addOption(new Option('--enabled', 'only those that are enabled').conflicts('disabled'))
     .option('--disabled', 'only those that are disabled')
-    .option('--revoked', 'only those that were revoked')
+    .option('--revoked', 'only those that were revoked, which are left out otherwise')
     .option('-q, --quiet', 'print ids only')
     .action((options) => run(import('./read.ts'), ({ listKeys }) => listKeys(options)));
 
