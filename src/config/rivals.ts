@@ -19,16 +19,19 @@ interface Family {
 
 /**
  * Each route that competes with one before it, and the first such: their paths overlap ambiguously, or are the same for a common
- * method. Paths relate as the kinds of their segments do, unless they are apart by a text. So only families are compared with each
- * other, and among thousands of routes a rival is found by its texts.
+ * method. Paths relate as the kinds of their segments do, unless they are apart by a text. So of large families only the kinds are
+ * compared, and among thousands of routes a rival is found by its texts.
  */
 export function rivalsOf(routes: readonly RawRoute[]): ReadonlyMap<Contender, Contender> {
   const families = familiesOf(routes.map(contender));
   const rivals = new Map<Contender, Contender>();
   for (const family of families) {
     for (const others of families) {
-      for (const [one, rival] of rivalsAmong(others, family)) {
-        if (rival.at < (rivals.get(one) ?? one).at) rivals.set(one, rival);
+      const candidates = candidatesAmong(others, family);
+      for (const one of family.members) {
+        const first = rivals.get(one) ?? one;
+        const rival = candidates(one).find((other) => other.at < first.at && compete(one, other));
+        if (rival !== undefined) rivals.set(one, rival);
       }
     }
   }
@@ -48,23 +51,26 @@ function kindsIn([first]: readonly Contender[]): readonly Segment[] {
   return (first?.segments ?? []).map((segment) => ({ ...segment, text: '' }));
 }
 
-/** Each of a family that competes with one of the others, which may be itself, and the first such. */
-function* rivalsAmong(others: Family, family: Family): Iterable<readonly [Contender, Contender]> {
+/** Finds which of the others may compete with one of a family. It may be itself. */
+function candidatesAmong(others: Family, family: Family): (one: Contender) => readonly Contender[] {
+  if (Math.min(others.members.length, family.members.length) <= few) return () => others.members;
   const relation = compareSegments(family.kinds, others.kinds);
-  if (relation === 'apart' || relation === 'ordered') return;
+  if (relation === 'apart' || relation === 'ordered') return () => [];
   const byTexts = Map.groupBy(others.members, ({ segments }) => textsBeside(family.kinds, segments));
-  for (const one of family.members) {
-    const same = byTexts.get(textsBeside(others.kinds, one.segments));
-    const rival = same?.find(
-      ({ methods }) => relation === 'ambiguous' || !methods.isDisjointFrom(one.methods),
-    );
-    if (rival !== undefined) yield [one, rival];
-  }
+  return ({ segments }) => byTexts.get(textsBeside(others.kinds, segments)) ?? [];
 }
+
+/** To compare each of so few takes less time than to tell others by their texts. */
+const few = 8;
 
 /** The texts that must be those of another path too, or the two are apart. */
 function textsBeside(others: readonly Segment[], segments: readonly Segment[]): string {
   return segments
     .flatMap((one, at) => (one.kind === 'literal' && others[at]?.kind === 'literal' ? one.text : []))
     .join('/');
+}
+
+function compete(one: Contender, other: Contender): boolean {
+  const relation = compareSegments(one.segments, other.segments);
+  return relation === 'ambiguous' || (relation === 'same' && !one.methods.isDisjointFrom(other.methods));
 }

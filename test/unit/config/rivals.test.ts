@@ -6,7 +6,7 @@ import { compareSegments, segmentsOf } from '../../../src/config/route-path.ts';
 import type { RawRoute } from '../../../src/config/schema.ts';
 import { answeredMethods } from '../../../src/config/schema/routes.ts';
 
-const parts = fc.array(fc.constantFrom('a', 'b', 'c', ':x'), { maxLength: 4 });
+const parts = fc.array(fc.constantFrom('a', 'b', 'c', ':x', ':y'), { maxLength: 4 });
 const route = fc.record({
   path: fc
     .tuple(parts, fc.boolean())
