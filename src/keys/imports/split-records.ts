@@ -128,7 +128,10 @@ function placeAfter(place: Place, character: string): Place {
     return character === '\r' ? 'return' : 'torn';
   }
   // In the middle of a cell a quote is a character like any other.
-  return place === 'start' && character === '"' ? 'quoted' : 'plain';
+  if (place === 'plain') return 'plain';
+  // A quote behind blanks is refused, but what it holds is no record either.
+  if (character === ' ' || character === '\t') return 'start';
+  return character === '"' ? 'quoted' : 'plain';
 }
 
 const tooLong = `is longer than ${keyBytesMax} bytes`;

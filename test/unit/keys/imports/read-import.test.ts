@@ -82,6 +82,16 @@ for (const chunkBytes of [1, 2, 3, 1000]) {
   });
 }
 
+test('a quoted cell behind a blank is refused with all its lines, and none of them is a record', async () => {
+  for (const blank of [' ', '\t', ' \t ']) {
+    const text = `secret,name,plan\nabc,${blank}"x\nchosen,y,free\n",free\ndef,"z",free\n`;
+    assert.deepEqual(await read(text), [
+      { number: 2, fault: 'has a blank in front of a quote' },
+      { number: 5, fields: { secret: 'def', name: 'z', plan: 'free' } },
+    ]);
+  }
+});
+
 test('what is not UTF-8 spoils all lines of its record and no other', async () => {
   const text = Buffer.from('secret,name\nabc,"x\n\u00ff\nchosen,y"\ndef,z\n', 'latin1');
   assert.deepEqual(await read(text), [
@@ -98,6 +108,7 @@ for (const [what, record, further = ''] of [
   ['a quote that the next one closes', 'abc,"x\n"chosen",y\n', orText],
   ['a cell that goes on behind its quote', 'abc,"x"y\nchosen,y\n', orText],
   ['a cell that goes on with a blank and a line break', 'abc,"x" \nchosen,y\n', orText],
+  ['a quote behind a blank that is never closed', 'abc, "x\nchosen,y\n'],
   ['a return in front of another', 'abc,"x"\r\r\nchosen,y\n', orText],
   ['a quote that is closed too late', `abc,"${'x\n'.repeat(70_000)}"\nchosen,y\n`, ' within 131072 bytes'],
   ['a quote that is opened too late', `abc,${x140kB},"x\nchosen,y\n`, ' within 131072 bytes'],
