@@ -22,11 +22,14 @@ export async function readSignature(sample: Buffer): Promise<readonly string[] |
 
 async function askLibrary(sample: Buffer): Promise<readonly string[] | undefined> {
   const { fileTypeFromBuffer } = await loadFileType();
-  const deadline = AbortSignal.timeout(deadlineMs);
-  const options = { signal: deadline, maxBufferSize: sampleBytesMax };
-  const late = once(deadline, 'abort').then(() => undefined);
+  const deadline = new AbortController();
+  // Cleared again, unlike that of AbortSignal.timeout(): a form may have a thousand small files.
+  const timer = setTimeout(() => deadline.abort(), deadlineMs).unref();
+  const options = { signal: deadline.signal, maxBufferSize: sampleBytesMax };
+  const late = once(deadline.signal, 'abort').then(() => undefined);
   const found = await Promise.race([fileTypeFromBuffer(sample, options).catch(() => undefined), late]);
-  if (deadline.aborted) throw busy('the type of a file was not read in time');
+  clearTimeout(timer);
+  if (deadline.signal.aborted) throw busy('the type of a file was not read in time');
   if (found === undefined) return undefined;
   const types = typesOfSignature(found.mime);
   if (showsPictures(found.mime, sample)) return types.filter((type) => !type.startsWith('audio/'));

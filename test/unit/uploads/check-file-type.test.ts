@@ -411,18 +411,29 @@ it('no archive of one file is unpacked to see what it holds, whatever is before 
 const aWave = ['a.wav', 'audio/wav', 'audio/wav'] as const;
 
 it('a type that cannot be told in time is no word against the file', async (t) => {
-  t.mock.method(AbortSignal, 'timeout', () => AbortSignal.abort());
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  t.mock.method(FileTypeParser.prototype, 'fromBuffer', () => {
+    t.mock.timers.tick(5000);
+    return Promise.reject(new Error('given up'));
+  });
   await assert.rejects(check(samples.wav, ...aWave), { code: 'spool_full' });
 });
 
 it('a type that is read for ever is given up', async (t) => {
-  const given = new AbortController();
-  t.mock.method(AbortSignal, 'timeout', () => given.signal);
+  t.mock.timers.enable({ apis: ['setTimeout'] });
   t.mock.method(FileTypeParser.prototype, 'fromBuffer', () => {
-    setImmediate(() => given.abort());
+    setImmediate(() => t.mock.timers.tick(5000));
     return new Promise(() => {});
   });
   await assert.rejects(check(samples.wav, ...aWave), { code: 'spool_full' });
+});
+
+it('of a type that was told nothing waits for its deadline: a form may have a thousand files', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const abort = t.mock.method(AbortController.prototype, 'abort');
+  await check(samples.wav, ...aWave);
+  t.mock.timers.runAll();
+  assert.equal(abort.mock.callCount(), 0);
 });
 
 it('a fault in what reads types is no signature', async (t) => {
