@@ -1,7 +1,7 @@
 import type { AnySchema, ErrorObject } from 'ajv/dist/2020.js';
 import { isObject } from '../../content/is-object.ts';
 import { childPointer, isAtOrBelow, stepsOf } from '../json-pointer.ts';
-import { spaceFault, showName, suggestNear } from '../wording.ts';
+import { spaceFault, showName, showText, suggestNear } from '../wording.ts';
 import { ruleOf } from './describe-errors.ts';
 import { createAjv, isNote } from './json-schema.ts';
 import { referenceProblems } from './references.ts';
@@ -155,7 +155,7 @@ function* expressionProblems(pattern: string, pointer: string): Iterable<SchemaP
   } catch (error) {
     // The engine says "Invalid regular expression: /(/u: Unterminated group"; the last part is the news.
     const reason = error instanceof Error ? error.message.slice(error.message.lastIndexOf(': ') + 2) : '';
-    yield { pointer, message: `"${pattern}" is not a regular expression: ${reason.toLowerCase()}` };
+    yield { pointer, message: `${showText(pattern)} is not a regular expression: ${reason.toLowerCase()}` };
   }
 }
 

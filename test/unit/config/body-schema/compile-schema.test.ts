@@ -299,6 +299,11 @@ const badSchemas: [schema: unknown, fault: string][] = [
   [{ items: [{}] }, '/items "items" must be an object or true or false'],
   [{ properties: { '': 1 } }, '/properties/ a schema must be an object or true or false'],
   [of({ pattern: '(' }), '/properties/a/pattern "(" is not a regular expression: unterminated group'],
+  // As a block of YAML gives it.
+  [
+    of({ pattern: '(\\d\n' }),
+    String.raw`/properties/a/pattern "(\\d\n" is not a regular expression: unterminated group`,
+  ],
   [
     { patternProperties: { '[': {} } },
     '/patternProperties/[ "[" is not a regular expression: unterminated character class',
