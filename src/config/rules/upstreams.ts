@@ -1,7 +1,8 @@
 import { addressOf, leadsTo } from '../addresses.ts';
 import { areCertificates, notCertificates } from '../certificates.ts';
 import { address, instant } from '../checked.ts';
-import { checkName, type Rule } from './draft.ts';
+import type { RawConfig } from '../schema.ts';
+import { checkName, type Report, type Rule } from './draft.ts';
 
 export const versionsNameUpstreams: Rule = (draft, report) => {
   for (const version of Object.values(draft.config.versions)) checkName(version, 'upstream', draft, report);
@@ -23,18 +24,31 @@ export const targetsAreDistinct: Rule = ({ config }, report) => {
 /** A request would come back without its key, so that its caller would be told to send one. */
 export const targetsAreOthers: Rule = ({ config }, report) => {
   if (report.isBroken(config, 'listen')) return;
-  for (const upstream of Object.values(config.upstreams)) {
+  for (const [targets, at] of targetsAt(config.listen, config, report))
+    report.problem(targets, at, 'is the address of listen, so requests would come back here');
+};
+
+/** There health and metrics are told to whoever comes from this machine, which may be meant. */
+export const targetsAreNotAdmin: Rule = ({ config }, report) => {
+  if (report.isBroken(config.admin, 'listen')) return;
+  for (const [targets, at] of targetsAt(config.admin.listen, config, report))
+    report.warning(targets, at, 'is the address of admin.listen, so callers reach what is not for them');
+};
+
+/** The targets that lead to a listener of ours, by their places in their lists. */
+function* targetsAt(
+  listen: string | number,
+  { upstreams }: RawConfig,
+  report: Report,
+): Iterable<readonly [readonly string[], string]> {
+  const listener = address(listen);
+  for (const upstream of Object.values(upstreams)) {
     if (report.isBroken(upstream, 'targets')) continue;
     for (const [at, target] of upstream.targets.entries()) {
-      if (leadsTo(address(config.listen), addressOf(new URL(target))))
-        report.problem(
-          upstream.targets,
-          String(at),
-          'is the address of listen, so requests would come back here',
-        );
+      if (leadsTo(listener, addressOf(new URL(target)))) yield [upstream.targets, String(at)];
     }
   }
-};
+}
 
 export const sunsetsAreInOrder: Rule = ({ config }, report) => {
   for (const version of Object.values(config.versions)) {
