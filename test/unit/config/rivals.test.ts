@@ -6,29 +6,35 @@ import { compareSegments, segmentsOf } from '../../../src/config/route-path.ts';
 import type { RawRoute } from '../../../src/config/schema.ts';
 import { answeredMethods } from '../../../src/config/schema/routes.ts';
 
-const parts = fc.array(fc.constantFrom('a', 'b', 'c', ':x', ':y'), { maxLength: 4 });
-const route = fc.record({
-  path: fc
-    .tuple(parts, fc.boolean())
-    .map(([some, rest]) => `/${[...some, ...(rest ? ['*'] : [])].join('/')}`),
-  methods: fc.subarray(['GET', 'HEAD', 'POST']),
-});
+function routesOf(texts: string, lengths: fc.ArrayConstraints, count: number) {
+  const part = fc.oneof(fc.constantFrom(...texts.split('')), fc.constantFrom(':x', ':y'));
+  const path = fc
+    .tuple(fc.array(part, lengths), fc.boolean())
+    .map(([parts, rest]) => `/${[...parts, ...(rest ? ['*'] : [])].join('/')}`);
+  const route = fc.record({ path, methods: fc.subarray(['GET', 'HEAD', 'POST']) });
+  return fc.array(route, { minLength: count / 2, maxLength: count });
+}
 
-test('the rival of a route is the one that comparing it with each before it finds first', () => {
-  fc.assert(
-    fc.property(fc.array(route, { maxLength: 40 }), (written) => {
-      const routes = written as unknown as readonly RawRoute[];
-      const found = [...rivalsOf(routes)].map(([one, rival]) => [one.at, rival.at]);
-      assert.deepEqual(
-        found.toSorted(([one = 0], [other = 0]) => one - other),
-        routes.flatMap((one, at) => {
-          const rival = routes.slice(0, at).findIndex((other) => compete(one, other));
-          return rival === -1 ? [] : [[at, rival]];
-        }),
-      );
-    }),
-  );
-});
+for (const [name, routes] of Object.entries({
+  'of many shapes': routesOf('abc', { maxLength: 4 }, 40),
+  'of few shapes': routesOf('abcdefghijklmnopqrst', { minLength: 2, maxLength: 2 }, 150),
+})) {
+  test(`among routes ${name} the rival of one is the first before it that competes with it`, () => {
+    fc.assert(
+      fc.property(routes, (written) => {
+        const raw = written as unknown as readonly RawRoute[];
+        const found = [...rivalsOf(raw)].map(([one, rival]) => [one.at, rival.at]);
+        assert.deepEqual(
+          found.toSorted(([one = 0], [other = 0]) => one - other),
+          raw.flatMap((one, at) => {
+            const rival = raw.slice(0, at).findIndex((other) => compete(one, other));
+            return rival === -1 ? [] : [[at, rival]];
+          }),
+        );
+      }),
+    );
+  });
+}
 
 function compete(one: RawRoute, other: RawRoute): boolean {
   const relation = compareSegments(segmentsOf(one.path), segmentsOf(other.path));
