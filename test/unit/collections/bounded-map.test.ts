@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { array, assert as check, constant, integer, nat, oneof, property, record } from 'fast-check';
 import { BoundedMap } from '../../../src/collections/bounded-map.ts';
+import { collectGarbage } from '../../helpers/collect-garbage.ts';
 
 const sizeMax = 4;
 const key = integer({ min: 0, max: 9 });
@@ -53,3 +54,24 @@ test('to forget one of very many costs no more than one of few', { timeout: 10_0
   assert.equal(map.get(4 * many - 1), undefined);
   assert.equal(map.get(4 * many), 4 * many);
 });
+
+for (const [how, clears] of [
+  ['set again and again', false],
+  ['cleared again and again', true],
+] as const) {
+  test(`what has made room is let go, though nothing more makes room in a map that is ${how}`, async () => {
+    const map = new BoundedMap<number, object>(sizeMax);
+    for (let at = 0; at <= sizeMax; at += 1) map.set(at, {});
+    const gone: WeakRef<object>[] = [];
+    for (let round = 0; round < 1000; round += 1) {
+      if (clears) map.clear();
+      const value = {};
+      map.set(1 + (round % sizeMax), value);
+      gone.push(new WeakRef(value));
+    }
+    await nextTurn();
+    collectGarbage();
+    const kept = gone.filter((value) => value.deref() !== undefined).length;
+    assert.ok(kept < 100, `${kept} of ${gone.length}`);
+  });
+}
