@@ -15,15 +15,17 @@ export function createOriginFinder(trustProxy: readonly string[]): FindOrigin {
   return function findOrigin(req) {
     const peer = peerOf(req.socket);
     if (trustProxy.length === 0 || !trusted.has(peer)) return { peer, client: peer, trusted: false };
-    const hops = String(req.headers['x-forwarded-for'] ?? '')
-      .split(',')
-      .map((hop) => writeAddress(withoutPort(hop.trim())));
+    const list = String(req.headers['x-forwarded-for'] ?? '');
     let client = peer;
-    for (const hop of hops.toReversed()) {
+    // No further than it is believed: in front of what proxies add a client may have written thousands.
+    for (let end = list.length; end > 0;) {
+      const comma = list.lastIndexOf(',', end - 1);
+      const hop = withoutPort(list.slice(comma + 1, end).trim());
       // A zone (RFC 4007) means something only on its own machine.
       if (isIP(hop) === 0 || hop.includes('%')) break;
-      client = hop;
-      if (!trusted.has(hop)) break;
+      client = writeAddress(hop);
+      if (!trusted.has(client)) break;
+      end = comma;
     }
     return { peer, client, trusted: true };
   };
