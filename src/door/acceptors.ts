@@ -147,7 +147,10 @@ async function takeWaiting(servers: readonly Server[], patienceMs: number): Prom
   for (const server of servers) server.off('connection', take);
 }
 
-/** Unlike `http.Server`'s own way, leaves idle connections open: the next request may be on its way already. */
+/**
+ * Unlike `http.Server`'s own way, leaves idle connections open: the next request may be on its way already. And Node goes on looking
+ * for heads that are late: half of one would hold up the whole drain.
+ */
 async function closePort(server: Server): Promise<void> {
   await once(Server.prototype.close.call(server), 'close');
 }

@@ -157,15 +157,6 @@ export class Connection {
     for (const res of this.#inFlight) res.destroy();
   }
 
-  /** Whether its head, or the rest of a body that nobody reads, should have come by now. */
-  isOverdue(now: number, limits: Limits, drainingSince: number | undefined): boolean {
-    const { headerTimeoutMs, requestTimeoutMs } = limits;
-    const unread = this.#answered;
-    // The reader of a body holds it to its time; once it has been answered, nobody reads the rest.
-    if (unread?.complete === false && now - unread.visit.startedAt >= requestTimeoutMs) return true;
-    return !this.isBusy && drainingSince !== undefined && now - drainingSince >= headerTimeoutMs;
-  }
-
   /**
    * Ends it when nothing has been asked on it for so long that only line ends can have kept it: they are no request (RFC 9112
    * §2.2), but to Node each is a sign of life.
@@ -175,18 +166,26 @@ export class Connection {
     if (this.giveUp()) endReadably(this.#socket);
   }
 
-  /** Lets go of a request that it has answered, once the rest of its body has come. */
-  forgetAnswered(): void {
-    if (this.#answered?.complete !== true) return;
-    letGo(this.#answered);
-    this.#answered = undefined;
+  /**
+   * Lets go of a request that it has answered, once the rest of its body has come. Nobody reads that any more, so nobody else holds
+   * it to its time: if it comes too late the connection ends.
+   */
+  judgeRest(now: number, { requestTimeoutMs }: Limits): void {
+    const answered = this.#answered;
+    if (answered === undefined) return;
+    if (answered.complete) {
+      letGo(answered);
+      this.#answered = undefined;
+    } else if (now - answered.visit.startedAt >= requestTimeoutMs && this.giveUp()) {
+      endReadably(this.#socket);
+    }
   }
 
   /**
    * Ends it when its reader takes next to nothing of an answer that waits for it. Looking at bytes rather than silence also catches
    * a client that reads one byte now and then to look alive.
    */
-  judgeReader(now: number, stalledReaderMs: number): void {
+  judgeReader(now: number, { stalledReaderMs }: Limits): void {
     const { bytesWritten, writableLength } = this.#socket;
     const sent = bytesWritten - writableLength;
     if (writableLength === 0 || sent - this.#sentBytes >= progressBytes) {

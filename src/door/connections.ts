@@ -153,20 +153,15 @@ export class Connections {
   }
 
   /**
-   * Ends the connections of readers that take next to nothing and those that nothing but line ends keeps, and lets go of what idle
-   * ones have answered. Returns those that should by now have sent their head, or the rest of a body that nobody reads. Node looks
-   * for late heads too, but only until the server is closed: while the gateway stops, half a head would hold it up for the whole
-   * drain.
+   * Ends the connections of readers that take next to nothing, those that nothing but line ends keeps, and those on which the rest
+   * of a body that nobody reads is late; lets go of what idle ones have answered.
    */
-  sweep(now: number): Socket[] {
-    const overdue: Socket[] = [];
-    for (const [socket, connection] of this.#open) {
-      connection.judgeReader(now, this.#limits.stalledReaderMs);
+  sweep(now: number): void {
+    for (const connection of this.#open.values()) {
+      connection.judgeReader(now, this.#limits);
       connection.judgeSilence(now, this.#limits);
-      connection.forgetAnswered();
-      if (connection.isOverdue(now, this.#limits, this.#drainingSince)) overdue.push(socket);
+      connection.judgeRest(now, this.#limits);
     }
-    return overdue;
   }
 
   /** Cuts whatever is left. */

@@ -10,7 +10,7 @@ import { endBehindUpgrade } from '../wire/ignored-upgrade.ts';
 import { endReadably } from '../wire/linger.ts';
 import { parseWhileOpen } from '../wire/parse-while-open.ts';
 import { openAcceptors } from './acceptors.ts';
-import { answerClientError, answerOverdue, report, type UnreadableOptions } from './unreadable.ts';
+import { answerClientError, report, type UnreadableOptions } from './unreadable.ts';
 
 type Handle = (req: IncomingMessage, res: ServerResponse) => void;
 
@@ -55,9 +55,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     parseWhileOpen(socket, () => connections.takesMore(connection));
   });
   leadToHandler(server, options);
-  const sweep = (): void => {
-    for (const socket of connections.sweep(performance.now())) answerOverdue(socket, options);
-  };
+  const sweep = (): void => connections.sweep(performance.now());
   const timer = setInterval(() => whenAllIsRead(sweep), lookEveryMs).unref();
   const acceptors = await openAcceptors(server, { address, sharesPort, connections });
   return {

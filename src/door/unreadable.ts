@@ -38,12 +38,6 @@ export function answerClientError(
   });
 }
 
-/** Refuses a request that should have come on this connection by now. */
-export function answerOverdue(socket: Socket, options: UnreadableOptions): void {
-  // What Node says of a request that is too slow, as long as its server is open.
-  answerUnreadable(Object.assign(new Error('Request timeout'), { code: overdue }), socket, options);
-}
-
 const overdue = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 const parserCodes: Readonly<Record<string, RefusalCode>> = {

@@ -46,31 +46,6 @@ test('a connection that is to end behind an answer under way answers what came b
   assert.deepEqual(texts, ['first', 'second']);
 });
 
-test('a drain holds only a connection that asks nothing to the time of a head', async (t) => {
-  const { client, connection, ask } = await openConnection(t);
-  const limits = { headerTimeoutMs: 1000, requestTimeoutMs: 60_000 } as Limits;
-  const isOverdue = (): boolean => connection.isOverdue(1000, limits, 0);
-  assert.ok(isOverdue());
-  const upload = await ask('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n');
-  assert.ok(!isOverdue());
-  client.write('x');
-  upload.req.resume();
-  upload.end();
-  await client.responses(1);
-  await until(isOverdue);
-});
-
-test('a connection at work is not overdue, however long ago the request before was', async (t) => {
-  const { client, connection, ask } = await openConnection(t);
-  const limits = { headerTimeoutMs: 1000, requestTimeoutMs: 1000 } as Limits;
-  const first = await ask();
-  await ask();
-  first.end();
-  await client.responses(1);
-  await until(() => connection.inFlight === 1);
-  assert.ok(!connection.isOverdue(performance.now() + 60_000, limits, undefined));
-});
-
 test('a connection is given up as silent once nothing is at work on it, and not while something is', async (t) => {
   const { client, connection, ask } = await openConnection(t);
   const limits = { headerTimeoutMs: 1000, keepAliveMs: 1000 } as Limits;
@@ -136,7 +111,7 @@ test('an answer that pauses is not held against its reader, who has taken all th
   const answer = await ask();
   answer.write('begun');
   await client.receivedUntil((bytes) => bytes.includes('begun'));
-  for (const now of [0, 60_000, 120_000]) connection.judgeReader(now, 1000);
+  for (const now of [0, 60_000, 120_000]) connection.judgeReader(now, { stalledReaderMs: 1000 } as Limits);
   assert.ok(!answer.req.socket.destroyed);
 });
 
