@@ -75,8 +75,7 @@ export function noteLeaving(visit: Visit, res: ServerResponse): void {
   if (res.writableFinished || visit.refusal !== undefined || visit.cut !== undefined) return;
   // A connection that switched protocols has no end that HTTP knows of: its close is the end.
   if (res.statusCode === 101) return;
-  // An answer that waited for another until the end never had the connection: none of it was sent, whatever the upstream said.
-  if (res.headersSent && res.socket !== null) {
+  if (hasBegun(res)) {
     visit.cut = 'client';
     return;
   }
@@ -86,8 +85,16 @@ export function noteLeaving(visit: Visit, res: ServerResponse): void {
 
 /** The status to report where none was sent: 499 for a client that left before its answer, 503 for one that was cut off. */
 export function statusOf(visit: Visit, res: ServerResponse): number {
-  if (visit.cut === 'gateway' && !res.headersSent) return catalogue.overloaded.status;
+  if (visit.cut === 'gateway' && !hasBegun(res)) return catalogue.overloaded.status;
   return visit.refusal === 'client_gone' ? catalogue.client_gone.status : res.statusCode;
+}
+
+/**
+ * Whether any of it was sent. An answer that waited for another until the end never had the connection, whatever the upstream said;
+ * one that switched protocols has given it away.
+ */
+function hasBegun(res: ServerResponse): boolean {
+  return res.headersSent && (res.socket !== null || res.statusCode === 101);
 }
 
 declare module 'http' {

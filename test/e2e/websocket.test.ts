@@ -516,6 +516,8 @@ test('a drain that somebody keeps talking through is bounded', async (t) => {
   const talk = setInterval(() => client.readyState === WebSocket.OPEN && client.send('x'), 50);
   t.after(() => clearInterval(talk));
   assert.deepEqual(await gateway.stop(), { code: 0, signal: null });
+  const line = gateway.logs().findLast(({ path }) => path === echoPath);
+  assert.deepEqual([line?.['status'], line?.['cut']], [101, 'gateway']);
 });
 
 /** Has the raw upstream do this with each handshake until the test is over. */
