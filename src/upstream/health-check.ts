@@ -49,7 +49,7 @@ export class HealthCheck implements Guest, AnswerListener {
     this.#release();
   }
 
-  breakOff(reason: Error): void {
+  turnAway(reason: Error): void {
     this.#finish(reason);
   }
 

@@ -223,10 +223,16 @@ export class Relay implements AnswerListener, Guest {
     return rest;
   }
 
+  /** Its target cannot be used while it waits in line there, so another may take it. */
+  turnAway(reason: Error): void {
+    this.answerFailed(reason);
+  }
+
   /** Ends the exchange from our side, for example when a body broke its rule while it was being sent. */
   breakOff(reason: Error): void {
     if (this.#state === 'over') return;
-    this.answerFailed(reason);
+    const wasInLine = this.spot !== undefined && !this.hasLeft && reason instanceof ResponseTimeout;
+    this.answerFailed(wasInLine ? new LineTimeout(reason) : reason);
     this.#source?.abort(reason);
     this.#source = undefined;
   }
@@ -285,9 +291,7 @@ export class Relay implements AnswerListener, Guest {
     this.#res.off('close', this.#onClose); // another try may follow; after the last the two end together
     const sent = this.hasLeft;
     const inLine = this.#bounds.seats.giveUp(this);
-    const hasWaited = this.spot !== undefined;
-    const cause = !sent && hasWaited && error instanceof ResponseTimeout ? new LineTimeout(error) : error;
-    this.#parts.listener.reject(new ExchangeFailed(cause, { sent, silent, inLine }));
+    this.#parts.listener.reject(new ExchangeFailed(error, { sent, silent, inLine }));
   }
 
   #stop(): void {

@@ -5,8 +5,8 @@ export interface Guest {
   hasSeat: boolean;
   /** Its place in the line, if it had to wait. */
   spot: Spot<Waiting> | undefined;
-  /** Ends its wait for this reason. */
-  breakOff(reason: Error): void;
+  /** Ends its wait in line: the target cannot be used, for this reason. */
+  turnAway(reason: Error): void;
 }
 
 interface Waiting {
@@ -102,6 +102,6 @@ export class Seats {
 
   /** Sends everyone in line away. */
   turnAway(reason: Error): void {
-    for (const { guest } of this.#line.guests()) guest.breakOff(reason);
+    for (const { guest } of this.#line.guests()) guest.turnAway(reason);
   }
 }

@@ -335,6 +335,20 @@ test('who waits in line at a target that falls ill stays there where no other ca
   assert.deepEqual([two.requests, started.refusals], [3, []]);
 });
 
+test('who waits in line at a target that answers no check goes to another', async (t) => {
+  const held: Socket[] = [];
+  const hold: RawScript = (socket) => void held.push(socket);
+  const [one, two] = [await startTarget(t, well, hold), await startTarget(t, silent, hold)];
+  const { ask, started } = await startScene(t, [one, two], { connections: 2, timeoutMs: 400 });
+  // The second that gets no answer decides.
+  await until(() => two.checks === 2);
+  const clients = await Promise.all(Array.from({ length: 6 }, () => ask()));
+  await until(() => started.unhealthy.length === 1);
+  one.onRequest = two.onRequest = answerNothing;
+  for (const socket of held) answerNothing(socket, nothing, 0);
+  for (const client of clients) assert.equal((await client.responses(1))[0]?.status, 204);
+});
+
 /** Two targets with two connections each, of which the first check has one until the test answers it. */
 async function startWithLines(t: TestContext) {
   const [one, two] = [await startTarget(t), await startTarget(t)];

@@ -6,7 +6,7 @@ test('seats go to those who wait, first come, first served, and to nobody who ha
   const seats = new Seats(2);
   const seated: string[] = [];
   const enter = (name: string): Guest => {
-    const who = { hasSeat: false, spot: undefined, breakOff: assert.fail };
+    const who = { hasSeat: false, spot: undefined, turnAway: assert.fail };
     seats.take(who, () => seated.push(name));
     return who;
   };
@@ -45,7 +45,7 @@ test('a kept connection makes room for a new one only where there would be more 
   keep('buffered', 1);
   keep('streamed', 1);
   const enter = (): void =>
-    seats.take({ hasSeat: false, spot: undefined, breakOff: assert.fail }, () => seats.makeRoom());
+    seats.take({ hasSeat: false, spot: undefined, turnAway: assert.fail }, () => seats.makeRoom());
   enter();
   assert.deepEqual(closed, []);
   enter();
@@ -61,7 +61,7 @@ test('who is turned away from the line is told why, and the next take their plac
     const who = {
       hasSeat: false,
       spot: undefined,
-      breakOff: (reason: Error) => {
+      turnAway: (reason: Error) => {
         seats.giveUp(who);
         told.push(reason.message);
       },

@@ -34,7 +34,7 @@ function setAside(target: Target): void {
 }
 
 function takeSeat({ seats }: Target): void {
-  seats.take({ hasSeat: false, spot: undefined, breakOff: assert.fail }, () => undefined);
+  seats.take({ hasSeat: false, spot: undefined, turnAway: assert.fail }, () => undefined);
 }
 
 test('targets take turns, and the turns of one that is passed over are shared by all others', () => {

@@ -244,7 +244,7 @@ test('of many requests that may leave in one turn of the event loop 32 do, and t
       connect(...args);
     };
   const { ask, seats } = await startLane(t, (socket) => void socket.write(ok), { wrap, seats: 40 });
-  const others = Array.from({ length: 40 }, () => ({ hasSeat: false, spot: undefined, breakOff: ignore }));
+  const others = Array.from({ length: 40 }, () => ({ hasSeat: false, spot: undefined, turnAway: ignore }));
   for (const other of others) seats.take(other, ignore);
   const asked = others.map(() => ask());
   await until(() => seats.ahead === 41);
@@ -259,7 +259,7 @@ test('of many requests that may leave in one turn of the event loop 32 do, and t
 
 test('who waits in line for as long as an answer may take gives up its place there', async (t) => {
   const { ask, seats } = await startLane(t, ignore, { seats: 1, responseMs: 50 });
-  seats.take({ hasSeat: false, spot: undefined, breakOff: ignore }, ignore);
+  seats.take({ hasSeat: false, spot: undefined, turnAway: ignore }, ignore);
   const { failure } = await ask({ signal: AbortSignal.timeout(10_000) });
   assert.ok(failure instanceof ExchangeFailed);
   assert.equal(failure.message, 'no connection became free within 50 ms');
@@ -386,7 +386,7 @@ test('seats come free however a request ends', async (t) => {
   const guests = Array.from({ length: 8 }, () => ({
     hasSeat: false,
     spot: undefined,
-    breakOff: () => undefined,
+    turnAway: () => undefined,
   }));
   let seated = 0;
   for (const guest of guests) seats.take(guest, () => (seated += 1));
