@@ -72,10 +72,13 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
           continue;
         }
         if (!mayGoElsewhere(error, target)) throw refusalOf(error);
-        unreached ??= new Set();
-        unreached.add(target);
         // Another target may have a kept connection or free ports, so after a shortage it is tried as well.
-        const isToBlame = !inLine && !isShortage(cause);
+        const isShort = isShortage(cause);
+        unreached ??= new Set();
+        if (!isShort) forgetInUse(unreached);
+        // One that fell ill while it was waited for is still better than none.
+        if (!inLine || target.isAway) unreached.add(target);
+        const isToBlame = !inLine && !isShort;
         if (isToBlame) target.setAside(cause);
         if (unreached.size === targets.all.length) throw refusalOf(error);
         if (isToBlame) events.countError(config.name, failureKind(cause, false));
@@ -120,6 +123,11 @@ function mayRepeat({ silent, sent }: ExchangeFailed, { method, switching }: Outg
 /** Only if none of it was sent. One that merely waited for a connection stays here, as the other targets have none free either. */
 function mayGoElsewhere({ sent, cause }: ExchangeFailed, target: Target): boolean {
   return !sent && (!(cause instanceof LineTimeout) || target.isAway);
+}
+
+/** A request may have waited long since it could not reach a target. One that has answered others meanwhile is tried again. */
+function forgetInUse(unreached: Set<Target>): void {
+  for (const target of unreached) if (!target.isAway) unreached.delete(target);
 }
 
 interface TryParts {

@@ -349,6 +349,33 @@ test('who waits in line at a target that answers no check goes to another', asyn
   for (const client of clients) assert.equal((await client.responses(1))[0]?.status, 204);
 });
 
+test('who waits in line at a target that falls ill goes to one that could not be reached before, and can be again', async (t) => {
+  const one = await startRecordingUpstream(t);
+  const checks: Socket[] = [];
+  const held: Socket[] = [];
+  const two = await startTarget(
+    t,
+    (socket) => void checks.push(socket),
+    (socket) => void held.push(socket),
+  );
+  const health = { ...often, everyMs: 60_000 };
+  const scene = { target: one.url, others: [two.url], connections: 2, health };
+  const { ask, statusOf, started } = await startUpstreamScene(t, 100, scene);
+  await until(() => checks.length === 1 && one.requests.length === 1);
+  await one.close();
+  const clients = [await ask(), await ask(), await ask()];
+  await until(() => started.bodies.length === 3 && started.setAside.length === 1 && held.length === 1);
+  await one.reopen();
+  const now = performance.now.bind(performance);
+  t.mock.method(performance, 'now', () => now() + 2500);
+  assert.equal(await statusOf(), 200);
+  ill(checks[0]!, nothing, 0);
+  await until(() => started.unhealthy.length === 1);
+  answerNothing(held[0]!, nothing, 0);
+  const statuses = clients.map(async (client) => (await client.responses(1))[0]?.status);
+  assert.deepEqual(await Promise.all(statuses), [204, 200, 200]);
+});
+
 /** Two targets with two connections each, of which the first check has one until the test answers it. */
 async function startWithLines(t: TestContext) {
   const [one, two] = [await startTarget(t), await startTarget(t)];

@@ -15,6 +15,7 @@ import { holdUp } from '../../helpers/hold-up.ts';
 import { listen } from '../../helpers/listen.ts';
 import { until } from '../../helpers/poll.ts';
 import { startRawUpstream } from '../../helpers/raw-upstream.ts';
+import { startRecordingUpstream } from '../../helpers/recording-upstream.ts';
 import { failResolver, silenceResolver } from '../../helpers/silence-resolver.ts';
 import { answerNothing, inMemory, startUpstreamScene } from '../../helpers/upstream-scene.ts';
 
@@ -581,6 +582,23 @@ for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 
     assert.ok(Math.abs(shortest - 240) <= 4 && Math.abs(longest - 300) <= 4, `${shortest} s, ${longest} s`);
   });
 }
+
+test('who waits while targets are restarted one after the other goes to the one that is back', async (t) => {
+  const clock = putAhead(t);
+  const one = await startRecordingUpstream(t);
+  const two = await startRawUpstream(t);
+  const { ask, statusOf, started } = await startUpstreamScene(t, 100, { target: one.url, others: [two.url] });
+  await one.close();
+  const clients = [await ask(), await ask(), await ask()];
+  await until(() => started.bodies.length === 3 && started.setAside.length === 1 && two.sockets.size === 1);
+  await one.reopen();
+  clock.aheadMs += 2500;
+  assert.equal(await statusOf(), 200);
+  await two.close();
+  const statuses = clients.map(async (client) => (await client.responses(1))[0]?.status);
+  assert.deepEqual(await Promise.all(statuses), [undefined, 200, 200]);
+  assert.deepEqual(started.refusals, ['upstream_broken']);
+});
 
 test('a trial whose client leaves leaves the next one to try', async (t) => {
   const clock = putAhead(t);
