@@ -21,6 +21,8 @@ export interface AnswerParts {
 
 /** Is told how an exchange goes on. */
 export interface ExchangeListener {
+  /** It has a connection, new or kept. */
+  connected(): void;
   /** The head of the answer has come. */
   begin(): void;
   /** It is over; the progress tells how. */

@@ -109,6 +109,7 @@ export class Relay implements AnswerListener, Guest {
   connected(source: AnswerSource): void {
     this.#source = source;
     this.startClock();
+    this.#parts.listener.connected();
   }
 
   /** From here on some of the request may have reached the upstream. */

@@ -85,7 +85,7 @@ class Attempt implements ExchangeListener {
   /** How many answers its target had begun before this, and how often it had been set aside. */
   readonly answersBefore: number;
   readonly absencesBefore: number;
-  /** The target was silent, and nobody else tries it meanwhile. */
+  /** The target was set aside, and nobody else tries it meanwhile. */
   readonly isTrial: boolean;
   readonly #ending: Ending;
 
@@ -95,6 +95,10 @@ class Attempt implements ExchangeListener {
     this.absencesBefore = target.absences;
     this.isTrial = isTrial;
     this.#ending = ending;
+  }
+
+  connected(): void {
+    if (this.isTrial) this.#target.noteConnection();
   }
 
   begin(): void {
@@ -129,8 +133,8 @@ export class Target {
   readonly buffered: BufferedLane;
   readonly streamed: StreamedLane;
   readonly #parts: TargetParts;
-  /** Stays so until the first answer to a request that began after the change. */
-  #state: 'in use' | 'not reached' | 'silent' = 'in use';
+  /** `in use` again with the first answer to a request that began after it was set aside. `reached`: it can be connected to again. */
+  #state: 'in use' | 'not reached' | 'reached' | 'silent' = 'in use';
   #asideUntil = 0;
   #answers = 0;
   #absences = 0;
@@ -182,16 +186,27 @@ export class Target {
     this.streamed.close();
   }
 
-  /** A silent target is tried by one request, and by no other while that one may still be answered. */
+  /**
+   * A target that was set aside is tried by one request, and by no other while that one may still get what was missing: a connection,
+   * or an answer from a silent target.
+   */
   attempt(ending: Ending): ExchangeListener {
-    const isTrial = this.#state === 'silent';
     const { connectMs, responseMs } = this.#parts.config.timeouts;
-    if (isTrial) this.#asideUntil = performance.now() + connectMs + responseMs + asideMs;
+    const isTrial = this.#state === 'not reached' || this.#state === 'silent';
+    const trialMs = connectMs + (this.#state === 'silent' ? responseMs : 0);
+    if (isTrial) this.#asideUntil = performance.now() + trialMs + asideMs;
     return new Attempt(this, isTrial, ending);
   }
 
   setAside(cause: Error): void {
     this.#setAside('not reached', cause);
+  }
+
+  /** A trial has a connection. It may take long to be answered, and the others need not wait for that. */
+  noteConnection(): void {
+    if (this.#state !== 'not reached') return;
+    this.#state = 'reached';
+    this.#asideUntil = 0;
   }
 
   /**

@@ -42,7 +42,7 @@ async function openRelay(
   const writes = t.mock.method(res, 'write').mock;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const progress = noProgress();
-  const listener = { begin: () => undefined, resolve, reject };
+  const listener = { connected: () => undefined, begin: () => undefined, resolve, reject };
   const relay = new Relay(
     res,
     { ourHeaders: () => [], costHeader: 'x-cost', whenWhole, progress, listener },

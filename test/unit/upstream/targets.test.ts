@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ExchangeFailed } from '../../../src/upstream/exchange.ts';
-import { ResponseTimeout } from '../../../src/upstream/failures.ts';
+import { ClientGone, ResponseTimeout } from '../../../src/upstream/failures.ts';
 import { createTargets, type Target } from '../../../src/upstream/targets.ts';
 
 function threeTargets() {
@@ -74,6 +74,26 @@ test('a target that was set aside is used only where all were, the first of them
   assert.deepEqual(turns(4, new Set([two])), ['3', '3', '3', '3']);
   now = 3999;
   assert.deepEqual(turns(4, new Set([two])), ['1', '1', '3', '3']);
+});
+
+test('a target that could not be reached is tried by one at a time until that one has a connection, or had its time', (t) => {
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  const { one, turns } = threeTargets();
+  const ask = () => one.attempt({ resolve: () => undefined, reject: () => undefined });
+  setAside(one);
+  now = 2000;
+  assert.deepEqual(turns(3), ['1', '2', '3']);
+  ask();
+  assert.deepEqual(turns(4), ['2', '2', '3', '3']);
+  now = 5000;
+  assert.deepEqual(turns(3), ['1', '2', '3']);
+  ask().reject(new ExchangeFailed(new ClientGone()));
+  assert.deepEqual(turns(3), ['1', '2', '3']);
+  ask().connected();
+  ask();
+  assert.deepEqual(turns(3), ['1', '2', '3']);
+  assert.equal(one.isAway, true, 'nobody has been answered');
 });
 
 test('a silent target is tried again once its trial is answered, and not before, though a request from before it fails meanwhile', (t) => {

@@ -8,6 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
 import type { Body, StreamedBody } from '../../../src/bodies/body.ts';
 import { Refusal } from '../../../src/refusals.ts';
+import { openBlackHole } from '../../helpers/black-hole.ts';
 import { makeCertificate } from '../../helpers/certificates.ts';
 import { collectGarbage, memoryUsed } from '../../helpers/collect-garbage.ts';
 import { heapHolds } from '../../helpers/heap-holds.ts';
@@ -552,8 +553,28 @@ test('a target that could not be reached is used in turn again as soon as it can
   isAway = false;
   clock.aheadMs += 2500;
   const before = other.requests;
+  await Promise.all([ask(), ask()]);
+  await until(() => held.length === 1 && other.requests === before + 1);
   await Promise.all(Array.from({ length: 6 }, ask));
-  await until(() => held.length === 3 && other.requests === before + 3);
+  await until(() => held.length === 4 && other.requests === before + 4);
+});
+
+test('a target that cannot be reached keeps one request at a time waiting for a connection', async (t) => {
+  const clock = putAhead(t);
+  const other = await startAnswering(t);
+  const target = `http://127.0.0.1:${await openBlackHole(t)}`;
+  const { ask, statusOf, started } = await startUpstreamScene(t, 100, {
+    connectMs: 500,
+    connections: 10,
+    target,
+    others: [other.url],
+  });
+  while (started.setAside.length === 0) assert.equal(await statusOf(), 204);
+  clock.aheadMs += 2500;
+  const before = started.errors.length;
+  const clients = await Promise.all(Array.from({ length: 6 }, () => ask()));
+  for (const client of clients) assert.equal((await client.responses(1))[0]?.status, 204);
+  assert.deepEqual(started.errors.slice(before), ['timeout']);
 });
 
 for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 })) {

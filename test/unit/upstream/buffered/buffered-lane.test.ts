@@ -62,6 +62,7 @@ async function openLane(
       const { request, resolve } = coming.shift()!;
       const { leaves, ...asked } = request;
       const listener = {
+        connected: ignore,
         begin: ignore,
         resolve,
         reject: (failure: Error) => (resolve(failure), res.destroy()),

@@ -32,7 +32,7 @@ test('an answer that nobody asked for, still unread when the next request begins
         costHeader: undefined,
         whenWhole: undefined,
         progress: noProgress(),
-        listener: { begin: ignore, resolve: ignore, reject: () => void res.destroy() },
+        listener: { connected: ignore, begin: ignore, resolve: ignore, reject: () => void res.destroy() },
       },
     );
     assert.equal(await text, 'ok');
