@@ -1,9 +1,10 @@
 import type { ClientRequest } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import { type Body, chunksOf } from '../../bodies/body.ts';
+import { Refusal } from '../../refusals.ts';
 import { Countdown } from '../../waiting/countdown.ts';
 import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
-import { errorOf, NonsenseAnswer, Stalled } from '../failures.ts';
+import { NonsenseAnswer, Stalled } from '../failures.ts';
 import type { Relay } from '../relay.ts';
 
 /**
@@ -69,9 +70,9 @@ export class BodySender {
     } catch (error) {
       // The answer is complete, which is why reading the rest of the body was stopped.
       if (this.#state === 'unwanted') return;
-      // This destroys the request, which is not ended: the upstream is left short of the declared length, or without the last
-      // chunk.
-      this.#relay.breakOff(errorOf(error));
+      // Whatever is wrong with the body is not the target's fault. This destroys the request, which is not ended: the upstream is
+      // left short of the declared length, or without the last chunk.
+      this.#relay.breakOff(error instanceof Refusal ? error : new Refusal('internal', { cause: error }));
       return;
     }
     if (!this.#mayWrite()) return;

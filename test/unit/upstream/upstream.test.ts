@@ -321,6 +321,14 @@ test('a body that breaks its rule before any of it has left on a kept connection
   assert.deepEqual(started.setAside, []);
 });
 
+test('a body that cannot be read is a fault of our own, and no target is left aside for it', async (t) => {
+  const others = [(await startAnswering(t)).url];
+  const { ask, started } = await startUpstreamScene(t, 100, { bodyOf: unreadable, others });
+  await ask();
+  await until(() => started.refusals.length === 1);
+  assert.deepEqual([started.refusals, started.setAside, started.errors], [['internal'], [], []]);
+});
+
 test('a target with one connection never has two, also none that is kept', async (t) => {
   const bodies = { inMemory, streamed: (bytes: Buffer) => streamed(bytes, { repeatable: true }) };
   const turns = [
@@ -723,6 +731,18 @@ function lateBody() {
     return { ...streamed(bytes, { repeatable: true }), read };
   };
   return { bodyOf, whenAsked, come, begin: () => void (isLate = true) };
+}
+
+/** Waits on a disk that has gone bad. */
+function unreadable(bytes: Buffer): Body {
+  return {
+    ...streamed(bytes, { repeatable: true }),
+    read: () => ({ [Symbol.asyncIterator]: () => ({ next: findBadDisk }) }),
+  };
+}
+
+function findBadDisk(): Promise<never> {
+  return Promise.reject(new Error('a bad disk'));
 }
 
 function streamed(bytes: Buffer, { repeatable }: { repeatable: boolean }): StreamedBody {
