@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Limits } from '../config/config.ts';
 import { overloaded, Refusal } from '../refusals.ts';
 import { cutOff, endHalfClosed } from '../wire/break-off.ts';
-import { endReadably } from '../wire/linger.ts';
+import { endReadably, endReadablyAfterLast } from '../wire/linger.ts';
 import { safeMethods } from '../wire/safe-methods.ts';
 
 /**
@@ -53,7 +53,12 @@ export class Connection {
 
   /** Whether it is known to end: later requests are not begun, so that the client can safely send them again. */
   get isEnding(): boolean {
-    return this.#socket.writableEnded || this.#inFlight.at(-1)?.shouldKeepAlive === false;
+    return this.#isEnded || this.#inFlight.at(-1)?.shouldKeepAlive === false;
+  }
+
+  /** Our side has ended. What its client still sends is read for a while, so that it gets to read the last answer. */
+  get #isEnded(): boolean {
+    return this.#socket.writableEnded;
   }
 
   /** Counts a request until its answer is out. */
@@ -115,9 +120,7 @@ export class Connection {
   giveUp(): boolean {
     if (this.#isGivenUp) return false;
     this.#isGivenUp = true;
-    // Node calls this after the last answer, if that said that the connection ends. What the client still sends would turn that
-    // into a reset.
-    this.#socket.destroySoon = () => endReadably(this.#socket);
+    endReadablyAfterLast(this.#socket);
     this.announceEnd();
     return true;
   }
@@ -162,7 +165,8 @@ export class Connection {
    * §2.2), but to Node each is a sign of life.
    */
   judgeSilence(now: number, { headerTimeoutMs, keepAliveMs }: Limits): void {
-    if (this.isBusy || now - this.#idleSince < keepAliveMs + headerTimeoutMs + nodeLatenessMs) return;
+    if (this.isBusy || this.#isEnded) return;
+    if (now - this.#idleSince < keepAliveMs + headerTimeoutMs + nodeLatenessMs) return;
     if (this.giveUp()) endReadably(this.#socket);
   }
 
@@ -176,7 +180,7 @@ export class Connection {
     if (answered.complete) {
       letGo(answered);
       this.#answered = undefined;
-    } else if (now - answered.visit.startedAt >= requestTimeoutMs && this.giveUp()) {
+    } else if (!this.#isEnded && now - answered.visit.startedAt >= requestTimeoutMs && this.giveUp()) {
       endReadably(this.#socket);
     }
   }

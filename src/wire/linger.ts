@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
 import { Countdown } from '../waiting/countdown.ts';
 import { afterReading } from '../waiting/when-all-is-read.ts';
@@ -40,7 +41,7 @@ export function linger(from: Readable, whenOver: () => void): void {
 }
 
 /** The same for the rest of a request. A parser that has given up goes on reading the connection and tells nobody. */
-export function lingerOn(req: IncomingMessage, whenOver: () => void): void {
+function lingerOn(req: IncomingMessage, whenOver: () => void): void {
   linger(brokenBy(req) === undefined ? req : withoutParser(req.socket), whenOver);
 }
 
@@ -60,6 +61,14 @@ export function endReadably(socket: Duplex, lastWords?: string): void {
   if (socket.destroyed) return;
   socket.end(lastWords);
   linger(withoutParser(socket), () => socket.destroy());
+}
+
+/**
+ * Has a connection end in that way behind its last answer. Node would end it at once: it calls this after an answer that says that the
+ * connection ends.
+ */
+export function endReadablyAfterLast(socket: Socket): void {
+  socket.destroySoon = () => endReadably(socket);
 }
 
 /** Its readers get nothing more. */

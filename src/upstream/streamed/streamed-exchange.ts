@@ -5,7 +5,7 @@ import type { Body } from '../../bodies/body.ts';
 import type { UpstreamConfig } from '../../config/config.ts';
 import { afterReading, allIsRead } from '../../waiting/when-all-is-read.ts';
 import { gatherPieces } from '../../wire/gather-pieces.ts';
-import { lingerOn } from '../../wire/linger.ts';
+import { endReadablyAfterLast } from '../../wire/linger.ts';
 import {
   ClientGone,
   ConnectTimeout,
@@ -179,7 +179,7 @@ export class StreamedExchange implements AnswerSource {
     this.#disarm();
     answer.on('data', (chunk: Buffer) => this.#relay.answerGoesOn(chunk));
     answer.once('end', () => {
-      if (answer.complete) void this.#finish();
+      if (answer.complete) this.#finish();
     });
     answer.once('error', (error) => this.#fail(error));
     answer.once('close', () => this.#fail(new NonsenseAnswer('the answer broke off')));
@@ -206,13 +206,13 @@ export class StreamedExchange implements AnswerSource {
   }
 
   /** An answer can be complete before the request is. Then the rest is not wanted, but the client must get to read the answer. */
-  async #finish(): Promise<void> {
+  #finish(): void {
     if (this.#sender?.giveUpRest() === true) {
+      const { req } = this.#res;
       this.#seats.leave(this.#relay);
       // Not awaited: closing a file takes a while, and a client that has the answer may have asked again by then.
       void this.#body.release();
-      const { req } = this.#res;
-      if (!req.complete && !req.destroyed) await new Promise<void>((resolve) => lingerOn(req, resolve));
+      if (!req.complete) endReadablyAfterLast(req.socket);
     }
     this.#relay.answerEnded();
   }

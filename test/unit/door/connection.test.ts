@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import type { Limits } from '../../../src/config/config.ts';
 import { Connection } from '../../../src/door/connection.ts';
 import { Visit } from '../../../src/visit.ts';
+import { endReadablyAfterLast } from '../../../src/wire/linger.ts';
 import { listen } from '../../helpers/listen.ts';
 import { until, type Scene } from '../../helpers/poll.ts';
 import { openRaw } from '../../helpers/raw-socket.ts';
@@ -44,6 +45,22 @@ test('a connection that is to end behind an answer under way answers what came b
   await client.receivedUntilClose();
   const texts = (await client.responses(2)).map(({ text }) => text);
   assert.deepEqual(texts, ['first', 'second']);
+});
+
+test('a connection that has ended behind an answer is read on, however long ago its request began', async (t) => {
+  const { client, connection, ask } = await openConnection(t);
+  client.socket.allowHalfOpen = true;
+  const limits = { headerTimeoutMs: 1000, requestTimeoutMs: 1000, keepAliveMs: 1000 } as Limits;
+  const answer = await ask('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n');
+  endReadablyAfterLast(answer.req.socket);
+  answer.shouldKeepAlive = false;
+  answer.end();
+  await client.receivedUntilClose();
+  await until(() => connection.inFlight === 0);
+  const late = performance.now() + 60_000;
+  connection.judgeRest(late, limits);
+  connection.judgeSilence(late, limits);
+  assert.equal(connection.isOpen, true);
 });
 
 test('a connection is given up as silent once nothing is at work on it, and not while something is', async (t) => {
