@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { turnsSoFar } from '../../waiting/when-all-is-read.ts';
 import { AnswerReader } from '../answer-reader.ts';
 import type { Connector } from '../connect.ts';
-import { ClientGone, ConnectionClosed, errorOf, isClosed, NonsenseAnswer } from '../failures.ts';
+import { ConnectionClosed, errorOf, isClosed, NonsenseAnswer } from '../failures.ts';
 import type { AnswerSource, Relay } from '../relay.ts';
 import { chooseAgeMsMax } from '../seats.ts';
 import type { RequestHead } from './request-head.ts';
@@ -123,9 +123,9 @@ export class TargetConnection implements AnswerSource {
     return this.#wasKept && !this.#heard && isClosed(error);
   }
 
-  /** Whoever still waits for an answer here has been cut off by the gateway itself. */
+  /** Only for one on which no request is under way. */
   close(): void {
-    this.#break(new ClientGone());
+    this.#break(new ConnectionClosed());
   }
 
   /** Lives as long as the connection, so it is made here, where it holds nothing of the request that the connection is opened for. */
