@@ -86,10 +86,7 @@ export class Crew {
   ): Promise<void> {
     const ready = [...this.#members].filter(({ isReady }) => isReady);
     await Promise.all(
-      ready.map(async (member) => {
-        const answer = await member.ask(about, answerPatienceMs);
-        if (answer !== undefined) heard(answer, member.pid);
-      }),
+      ready.map((member) => member.ask(about, answerPatienceMs, (answer) => heard(answer, member.pid))),
     );
   }
 

@@ -27,8 +27,8 @@ export class Member {
   /** Rounds since it last answered anything, or began to start. */
   #silentRounds = 0;
   #drained: Promise<void> | undefined;
-  /** The answers that are waited for, by the numbers of their questions. */
-  readonly #waiting = new Map<number, PromiseWithResolvers<Answer | undefined>>();
+  /** What ends the waits for answers, by the numbers of their questions. */
+  readonly #waiting = new Map<number, (answer?: Answer) => void>();
   #askedCount = 0;
   #isRelieved = false;
 
@@ -77,28 +77,37 @@ export class Member {
     this.send({ kind: 'begin', beginning });
   }
 
-  /** Resolves with the answer, or with nothing once its time is over or the worker has left. */
-  async ask<About extends keyof Answers>(
+  /** Passes the answer on as it comes. Resolves then, or once its time is over or the worker has left. */
+  ask<About extends keyof Answers>(
     about: About,
     patienceMs: number,
-  ): Promise<Answers[About] | undefined> {
-    const answer = await this.#answerTo((id) => ({ kind: 'ask', id, about }), patienceMs);
-    return answer as Answers[About] | undefined;
+    heard: (answer: Answers[About]) => void,
+  ): Promise<void> {
+    const pass = (answer: Answer): void => heard(answer as Answers[About]);
+    return this.#give((id) => ({ kind: 'ask', id, about }), patienceMs, pass);
   }
 
   /** Resolves when it serves by it, or has left: one that hangs is killed. */
-  async reload(config: HandedConfig): Promise<void> {
-    await this.#answerTo((id) => ({ kind: 'reload', id, config }));
+  reload(config: HandedConfig): Promise<void> {
+    return this.#give((id) => ({ kind: 'reload', id, config }));
   }
 
-  async #answerTo(order: (id: number) => Order, patienceMs?: number): Promise<Answer | undefined> {
+  async #give(
+    order: (id: number) => Order,
+    patienceMs?: number,
+    heard?: (answer: Answer) => void,
+  ): Promise<void> {
     const id = (this.#askedCount += 1);
-    const answer = Promise.withResolvers<Answer | undefined>();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    function end(answer?: Answer): void {
+      if (answer !== undefined) heard?.(answer);
+      resolve();
+    }
     // If this process was held up, all answers may lie there unread.
-    if (patienceMs !== undefined) afterReading(patienceMs, () => answer.resolve(undefined));
-    this.#waiting.set(id, answer);
+    if (patienceMs !== undefined) afterReading(patienceMs, end);
+    this.#waiting.set(id, end);
     this.send(order(id));
-    return await answer.promise.finally(() => this.#waiting.delete(id));
+    await promise.finally(() => this.#waiting.delete(id));
   }
 
   markReady(): void {
@@ -107,16 +116,19 @@ export class Member {
     this.#logger.debug({ pid: this.pid }, 'a worker is ready');
   }
 
-  /** It has answered, which shows that it lives. Nobody waits for an answer that comes too late. */
+  /**
+   * It has answered, which shows that it lives. Nobody waits for an answer that comes too late. One is passed on at once: what the
+   * worker said next may have been read together with it, and would else be heard first.
+   */
   hear(id: number, answer: Answer): void {
     if (this.#silentRounds >= toldRounds) this.#logger.info({ pid: this.pid }, 'a worker answers again');
     this.#silentRounds = 0;
-    this.#waiting.get(id)?.resolve(answer);
+    this.#waiting.get(id)?.(answer);
   }
 
   /** It has left, and answers no more. */
   leave(): void {
-    for (const answer of this.#waiting.values()) answer.resolve(undefined);
+    for (const end of this.#waiting.values()) end();
   }
 
   relieve(): void {

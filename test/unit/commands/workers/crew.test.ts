@@ -137,6 +137,14 @@ test('what a worker said is told before its end is, however late others answer',
   assert.deepEqual(told, ['answer of 2', 'numbers of 2', 'end of 2', 'a death', 'answer of 1']);
 });
 
+test('an answer that is read together with what its worker said after it is told before that', async (t) => {
+  const { crew, told, second } = await startCrew(t, 2);
+  void crew.ask('metrics', (_, pid) => told.push(`answer of ${pid}`));
+  second.answer();
+  second.end(0);
+  assert.deepEqual(told, ['answer of 2', 'numbers of 2', 'end of 2']);
+});
+
 const kinds = ({ orders }: StandIn): string[] => orders.map(({ kind }) => kind);
 const said = (log: readonly Record<string, unknown>[]) =>
   log.map(({ level, pid, msg }) => [level, pid, msg].join(' '));
