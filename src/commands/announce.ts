@@ -2,16 +2,21 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { printAddress } from '../config/addresses.ts';
 import type { Address, Config } from '../config/config.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { Log, Logger } from '../telemetry/log.ts';
 
-/** Says once that the gateway is up, where, and by which file, with warnings about its configuration and the system under it. */
+/** Says once that the gateway is up, where, and by which file, with what is doubtful. */
 export function announce(up: { listen: Address; admin: Address }, config: Config, { logger }: Log): void {
   const [listen, admin] = [printAddress(up.listen), printAddress(up.admin)];
-  const shortage = findFileShortage(config);
-  for (const warning of config.warnings) logger.warn(warning);
-  if (shortage !== undefined) logger.warn(shortage, tooFewFiles);
+  tellDoubts(config, logger);
   const about = { listen, admin, config: resolve(config.file) };
   logger.info(about, `ready: developers call http://${listen}, operators http://${admin}`);
+}
+
+/** Says what is doubtful about a configuration, by itself and under this system. */
+export function tellDoubts(config: Config, logger: Logger): void {
+  for (const warning of config.warnings) logger.warn(warning);
+  const shortage = findFileShortage(config);
+  if (shortage !== undefined) logger.warn(shortage, tooFewFiles);
 }
 
 const tooFewFiles =

@@ -5,6 +5,7 @@ import { ConfigErrors, ConfigUnreadable } from '../config/problems.ts';
 import { checkSpool } from '../gateway/check-spool.ts';
 import { describeCause, type Logger } from '../telemetry/log.ts';
 import { SpoolUnavailable } from '../uploads/spool.ts';
+import { tellDoubts } from './announce.ts';
 import type { Loaded } from './load.ts';
 import type { Served } from './served.ts';
 
@@ -66,7 +67,7 @@ export class Reloader {
         return this.#refuse({}, error.message);
       return this.#refuse({ cause: describeCause(error) }, 'a fault of the gateway itself, please report it');
     }
-    for (const warning of this.#present.warnings) logger.warn(warning);
+    tellDoubts(this.#present, logger);
     logger.info('the configuration was reloaded');
     gateway.metrics.countReload('done');
   }

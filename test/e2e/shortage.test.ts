@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { after, test, type TestContext } from 'node:test';
 import { boundary, formBody } from '../helpers/form-body.ts';
 import { openSockets } from '../helpers/open-files.ts';
@@ -133,3 +134,12 @@ async function takeAllFiles(t: TestContext): Promise<RawSocket[]> {
   await until(() => hogs.some(({ closed }) => closed));
   return hogs;
 }
+
+test('a reload by which connections may need more files than that says so, too', async () => {
+  const text = readFileSync(gateway.configFile, 'utf8');
+  writeFileSync(gateway.configFile, text.replace('connections: 10\n', 'connections: 30\n'));
+  gateway.child.kill('SIGHUP');
+  await until(() => gateway.logs().some(({ msg }) => msg === 'the configuration was reloaded'));
+  const told = gateway.logs().flatMap(({ needed }) => needed ?? []);
+  assert.deepEqual(told, [10_210, 10_230]);
+});

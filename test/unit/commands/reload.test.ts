@@ -21,6 +21,8 @@ function createScene(
     routes: [],
     plans: new Map([['free', {}]]),
     spool: { directory: '/' },
+    limits: { connections: 1 },
+    upstreams: new Map(),
     ...over,
   } as unknown as Config;
   const told: string[] = [];
@@ -35,6 +37,7 @@ function createScene(
     present: {
       warnings: [],
       spool: file.spool,
+      limits: file.limits,
       plans: new Map(present.map((plan) => [plan, {}])),
     } as unknown as Config,
     gateway: {
