@@ -1,7 +1,7 @@
 /** The exit codes of the process, after sysexits.h, so that scripts can tell the reasons apart. */
 export const exitCodes = {
   ok: 0,
-  /** A check found errors. */
+  /** What was checked has mistakes, what was asked for is not there, or the answer is no. */
   failed: 1,
   usage: 64,
   /** A list lacks what could not be read in the store, and has all the rest. */

@@ -1,5 +1,6 @@
 import { setImmediate as turnOver } from 'node:timers/promises';
 import { describeCause, type Log } from '../telemetry/log.ts';
+import { endAtFault } from './end-at-fault.ts';
 import { exitCodes } from './exit-codes.ts';
 
 /** A fault nobody caught leaves the process in an unknown state: it is logged, and the process ends, to be started again. */
@@ -15,7 +16,8 @@ export function watchForFaults({ logger, flush }: Log): void {
       .then(flush)
       .then(() => process.exit(exitCodes.internal));
   };
-  // `on`, not `once`: faults often come together, and one without a listener would end the process before the log is out.
+  // Before the log is out it would end the process, and so would a fault without a listener: they often come together, hence no `once`.
+  process.off('uncaughtException', endAtFault);
   process.on('uncaughtException', end);
   process.on('unhandledRejection', end);
 }

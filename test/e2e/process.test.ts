@@ -156,6 +156,31 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
     assert.deepEqual([ended.code, ended.stdout], [70, '']);
   });
 
+  for (const { words, breaks } of [
+    { words: 'check', breaks: 'process.stdout.write = () => { throw fault; };' },
+    // It listens for signals before there is anything that could log.
+    {
+      words: 'serve',
+      breaks: `process.on('newListener', (name) => {
+        if (name === 'SIGHUP') throw fault;
+      });`,
+    },
+  ]) {
+    test(`a fault of ours ends "${words}" with code 70, and nothing is told of what it carries`, async () => {
+      const preload = `--import=data:text/javascript,${encodeURIComponent(`
+        const fault = Object.assign(new TypeError('broken'), { args: ['s3' + 'cret'] });
+        ${breaks}
+      `)}`;
+      const ended = await run([words, '--config', configured({})], { NODE_OPTIONS: preload });
+      assert.match(
+        ended.stderr,
+        /^gatehouse: a fault of the gateway itself, [^\n]+\nTypeError: broken\n +at /,
+      );
+      assert.doesNotMatch(ended.stderr, /s3cret/);
+      assert.deepEqual([ended.code, ended.stdout], [70, '']);
+    });
+  }
+
   test('a working directory that was removed ends every command with one clear line and code 69', async () => {
     const config = configured({ store: 'sqlite:./gatehouse.db' });
     for (const words of ['serve', 'keys list', 'usage show']) {
