@@ -2,6 +2,7 @@ import { Writable } from 'node:stream';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import type { LogFormat, LogLevel } from '../config/config.ts';
 import { codeOf } from '../content/error-code.ts';
+import { printable } from '../content/printable.ts';
 import { LineBuffer } from './line-buffer.ts';
 import { openStandardOutput } from './standard-output.ts';
 
@@ -88,9 +89,6 @@ function levelAsWord(label: string): { level: string } {
   return { level: label };
 }
 
-/** A request by what was asked for and what came of it, before all its fields; other lines have no path and no refusal. */
-const prettyMessage = '{if path}{method} {path} {status} {end}{msg}{if refusal}: {refusal}{end}';
-
 /** Each line is shown as soon as it is there: somebody is watching. */
 async function prettyStream(lines: LineBuffer, colorize: boolean): Promise<DestinationStream> {
   const { build } = await import('pino-pretty');
@@ -102,5 +100,15 @@ async function prettyStream(lines: LineBuffer, colorize: boolean): Promise<Desti
       done();
     },
   });
-  return build({ destination, colorize, sync: true, singleLine: true, messageFormat: prettyMessage });
+  return build({ destination, colorize, sync: true, singleLine: true, messageFormat });
+}
+
+/**
+ * A request by what was asked for and what came of it, before all its fields; other lines have no path and no refusal. Not written
+ * as a format: pino-pretty would take a `$'` in a path for what stands behind it.
+ */
+function messageFormat({ path, method, status, msg, refusal }: Readonly<Record<string, unknown>>): string {
+  const asked = path === undefined ? [] : [method, path, status];
+  const said = refusal === undefined ? [msg] : [msg, refusal];
+  return printable([...asked, said.join(': ')].join(' '));
 }

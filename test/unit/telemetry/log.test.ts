@@ -52,7 +52,8 @@ test('on a terminal a line of a request begins with what was asked for and what 
     const { logger, flush } = await createLog('info', 'pretty');
     logger.info({ requestId: 'a', method: 'GET', path: '/v1/x', status: 200 }, 'answered');
     logger.info({ requestId: 'b', method: 'POST', path: '/v1/x', status: 401, refusal: 'key_missing' }, 'refused');
-    logger.info({ requestId: 'c', status: 400, refusal: 'request_malformed' }, 'refused');
+    logger.info({ requestId: 'c', method: 'GET', path: "/v1/$'/$&/$$", status: 404, refusal: 'route_unknown' }, 'refused');
+    logger.info({ requestId: 'd', status: 400, refusal: 'request_malformed' }, 'refused');
     logger.info({ actor: 'ada', status: 201 }, 'an operator asked for a change');
     await flush();`);
   assert.deepEqual(
@@ -60,6 +61,7 @@ test('on a terminal a line of a request begins with what was asked for and what 
     [
       'GET /v1/x 200 answered',
       'POST /v1/x 401 refused: key_missing',
+      "GET /v1/$'/$&/$$ 404 refused: route_unknown",
       'refused: request_malformed',
       'an operator asked for a change',
     ],
