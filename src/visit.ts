@@ -24,6 +24,8 @@ export class Visit {
   /** The path without its query, once it has proved canonical. */
   path: string | undefined;
   keyId: string | undefined;
+  /** In which of several headers its key came, valid or not, as the configuration writes it. */
+  keyHeader: string | undefined;
   plan: string | undefined;
   route: string | undefined;
   upstream: string | undefined;

@@ -95,6 +95,7 @@ async function send(canary: string, { find, status }: Way, logger: Logger): Prom
       noteFailure: () => undefined,
       now: Date.now,
       refusals: createKeyRefusals('ApiKey'),
+      headerNames: undefined,
     },
     routes: createRouteTable([]),
     usage: { path: undefined, plans: new Map(), quotas: unreached },

@@ -52,6 +52,7 @@ export function openKeyChecks({ store, countFailure, logger }: KeyCheckParts): K
         },
         now: Date.now,
         refusals: createKeyRefusals(maySayBearer(rules.auth.headers) ? 'Bearer' : 'ApiKey'),
+        headerNames: headerNamesOf(rules.auth),
       };
     },
     async close() {
@@ -66,6 +67,11 @@ export function openKeyChecks({ store, countFailure, logger }: KeyCheckParts): K
 interface Guesses {
   readonly guessing: AuthConfig['guessing'];
   readonly count: CountFailed | undefined;
+}
+
+/** Where there is one alone, a request with a key has it there. */
+function headerNamesOf({ headers }: AuthConfig): KeyCheck['headerNames'] {
+  return headers.length === 1 ? undefined : new Map(headers.map((name) => [name.toLowerCase(), name]));
 }
 
 function keyringRules({ auth, keys }: KeyCheckRules): KeyringRules {

@@ -17,6 +17,8 @@ export interface KeyCheck {
   readonly noteFailure: (client: string) => { readonly retryInSeconds: number } | undefined;
   readonly now: () => number;
   readonly refusals: KeyRefusals;
+  /** How the configuration writes the headers of the key, by their names in lower case; undefined where there is one alone. */
+  readonly headerNames: ReadonlyMap<string, string> | undefined;
 }
 
 /** Why a key is not let in, in the words of `keys verify`, which cannot be given two keys at once. */
@@ -25,6 +27,8 @@ type WhyNotLetIn = KeyFlaw | 'unknown' | 'mistyped' | 'given_twice';
 /** Where a request comes from, and what the log alone is told of a key that is not let in. */
 interface Visitor {
   readonly origin: { readonly client: string };
+  /** In which of several headers its key came, valid or not. */
+  keyHeader: string | undefined;
   /** A `WhyNotLetIn`. */
   keyProblem: string | undefined;
   refusedKeyId: string | undefined;
@@ -52,10 +56,10 @@ export function createKeyRefusals(scheme: 'ApiKey' | 'Bearer'): KeyRefusals {
  * key that is known here.
  */
 export function authenticate(head: Head, visitor: Visitor, by: KeyCheck): Caller | Promise<Caller> {
-  if (head.key === undefined || (head.keyCount === 1 && head.key === '')) {
-    throw by.refusals.missing;
-  }
-  const found = head.keyCount === 1 ? by.findKey(head.key) : 'given_twice';
+  if (head.keyCount > 1) throw refuse('given_twice', visitor, by);
+  if (head.key === undefined || head.key === '') throw by.refusals.missing;
+  if (by.headerNames !== undefined) visitor.keyHeader = by.headerNames.get(head.keyHeader);
+  const found = by.findKey(head.key);
   return found instanceof Promise ? waitFor(found, visitor, by) : welcome(found, visitor, by);
 }
 
@@ -73,11 +77,7 @@ async function waitFor(
   return welcome(found, visitor, by);
 }
 
-function welcome(
-  found: FoundKey | 'given_twice' | 'mistyped' | undefined,
-  visitor: Visitor,
-  by: KeyCheck,
-): Caller {
+function welcome(found: FoundKey | 'mistyped' | undefined, visitor: Visitor, by: KeyCheck): Caller {
   if (typeof found !== 'object') throw refuse(found ?? 'unknown', visitor, by);
   const now = by.now();
   const flaw = flawOf(found, visitor.origin.client, now);

@@ -12,6 +12,8 @@ export interface Head {
   /** What a key header held, and how many of them came. */
   readonly key: string | undefined;
   readonly keyCount: number;
+  /** The name of the last of them in lower case, or ''. */
+  readonly keyHeader: string;
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
   /** undefined when the body is chunked. */
@@ -40,6 +42,7 @@ export function checkRequest(req: IncomingMessage, keyHeaders: readonly string[]
     host,
     key: raw.key,
     keyCount: raw.keyCount,
+    keyHeader: raw.keyHeader,
     contentType: once(raw.contentType, 'Content-Type'),
     contentEncoding: once(raw.contentEncoding, 'Content-Encoding'),
     contentLength,
@@ -56,6 +59,7 @@ type Given = string | typeof repeated | undefined;
 class RawHead {
   key: string | undefined;
   keyCount = 0;
+  keyHeader = '';
   host: Given;
   contentType: Given;
   contentEncoding: Given;
@@ -74,6 +78,7 @@ function readHeaders(rawHeaders: readonly string[], keyHeaders: readonly string[
     if (keyHeaders.includes(name)) {
       head.key = name === 'authorization' ? withoutBearer(value) : value;
       head.keyCount += 1;
+      head.keyHeader = name;
     }
     note(head, name, value);
   }

@@ -68,6 +68,7 @@ export function accessLine(req: IncomingMessage, res: ServerResponse, withhold: 
     requestId: visit.id,
     traceId: traceIdOf(req),
     keyId: visit.keyId,
+    keyHeader: visit.keyHeader,
     plan: visit.plan,
     route: visit.route,
     method: req.method,

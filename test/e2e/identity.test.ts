@@ -118,12 +118,14 @@ test('a key in Authorization is taken with and without Bearer, of which refusals
   }
   await until(() => gateway.logs().filter((line) => line['path'] === '/v1/x').length === 5);
   assert.ok(!gateway.logText().includes(demoKey));
+  // Where there is one alone nobody needs to be told.
+  assert.ok(gateway.logs().every((line) => !('keyHeader' in line)));
 });
 
 /** A body that waits in memory, and one that streams. */
 const lanes = ['', 'x'.repeat(100_000)];
 
-test('of several key headers a request has one, which stays here, in any lane; with two it is refused, and both are in no log', async (t) => {
+test('of several key headers a request has one, which stays here, in any lane; with two it is refused, the log names the one, and neither key is in it', async (t) => {
   const gateway = await startGateway(
     t,
     {
@@ -134,24 +136,24 @@ test('of several key headers a request has one, which stays here, in any lane; w
     { upstream: upstream.url },
   );
   const other = 'k-of-nobody';
-  const cases: [status: number, error: string, ...headers: Pairs][] = [
-    [200, '', ['apiKey', demoKey]],
-    [200, '', ['x-api-KEY', demoKey]],
-    [200, '', ['Authorization', `Bearer ${demoKey}`]],
-    [200, '', ['apikey', demoKey], ['X_API_Key', other], ['X.Api.Key', other]],
-    [401, 'Invalid API key', ['X-API-Key', `Bearer ${demoKey}`]],
-    [401, 'Invalid API key', ['apiKey', demoKey], ['X-API-Key', demoKey]],
-    [401, 'Invalid API key', ['X-API-Key', other], ['apiKey', demoKey]],
-    [401, 'Invalid API key', ['apiKey', demoKey], ['X-API-Key', '']],
-    [401, 'Invalid API key', ['apiKey', ''], ['X-API-Key', demoKey]],
-    [401, 'Invalid API key', ['apiKey', ''], ['X-API-Key', '']],
-    [401, 'Invalid API key', ['X-API-Key', demoKey], ['Authorization', `Basic ${other}`]],
-    [401, 'API key is required', ['X-API-Key', '']],
-    [401, 'API key is required', ['Authorization', 'Bearer']],
-    [401, 'API key is required', ['X_API_Key', demoKey]],
+  const cases: [status: number, error: string, keyHeader: string | undefined, ...headers: Pairs][] = [
+    [200, '', 'apiKey', ['apiKey', demoKey]],
+    [200, '', 'X-API-Key', ['x-api-KEY', demoKey]],
+    [200, '', 'Authorization', ['Authorization', `Bearer ${demoKey}`]],
+    [200, '', 'apiKey', ['apikey', demoKey], ['X_API_Key', other], ['X.Api.Key', other]],
+    [401, 'Invalid API key', 'X-API-Key', ['X-API-Key', `Bearer ${demoKey}`]],
+    [401, 'Invalid API key', undefined, ['apiKey', demoKey], ['X-API-Key', demoKey]],
+    [401, 'Invalid API key', undefined, ['X-API-Key', other], ['apiKey', demoKey]],
+    [401, 'Invalid API key', undefined, ['apiKey', demoKey], ['X-API-Key', '']],
+    [401, 'Invalid API key', undefined, ['apiKey', ''], ['X-API-Key', demoKey]],
+    [401, 'Invalid API key', undefined, ['apiKey', ''], ['X-API-Key', '']],
+    [401, 'Invalid API key', undefined, ['X-API-Key', demoKey], ['Authorization', `Basic ${other}`]],
+    [401, 'API key is required', undefined, ['X-API-Key', '']],
+    [401, 'API key is required', undefined, ['Authorization', 'Bearer']],
+    [401, 'API key is required', undefined, ['X_API_Key', demoKey]],
   ];
-  const sent: (string | undefined)[] = [];
-  for (const [status, error, ...headers] of cases) {
+  const sent: (readonly [id: string | undefined, keyHeader: string | undefined])[] = [];
+  for (const [status, error, keyHeader, ...headers] of cases) {
     for (const body of lanes) {
       const before = upstream.requests.length;
       const answer = await exchange(t, gateway.port, requestBytes('POST /v1/x', headers, body));
@@ -169,10 +171,13 @@ test('of several key headers a request has one, which stays here, in any lane; w
           new RegExp(`${demoKey}|${other}|api.key|authorization`, 'i'),
         );
       }
-      sent.push(answer.headers['x-request-id']);
+      sent.push([answer.headers['x-request-id'], keyHeader]);
     }
   }
-  for (const id of sent) await until(() => gateway.logs().find((line) => line['requestId'] === id));
+  for (const [id, keyHeader] of sent) {
+    const line = await until(() => gateway.logs().find((one) => one['requestId'] === id));
+    assert.equal(line['keyHeader'], keyHeader);
+  }
   assert.doesNotMatch(gateway.logText(), new RegExp(`${demoKey}|${other}`));
 });
 

@@ -101,12 +101,12 @@ describe('a key in Authorization', () => {
 describe('a key in one of several headers', () => {
   const keyHeaders = ['apikey', 'x-api-key', 'authorization'];
   const cases: [headers: string[], expected: Partial<Head>][] = [
-    [['APIKEY', 'k'], { key: 'k', keyCount: 1 }],
-    [['X-Api-Key', 'k'], { key: 'k', keyCount: 1 }],
+    [['APIKEY', 'k'], { key: 'k', keyCount: 1, keyHeader: 'apikey' }],
+    [['X-Api-Key', 'k'], { key: 'k', keyCount: 1, keyHeader: 'x-api-key' }],
     [['Authorization', 'Bearer k'], { key: 'k', keyCount: 1 }],
     [['X-API-Key', 'Bearer k'], { key: 'Bearer k', keyCount: 1 }],
     [['X-API-Key', ''], { key: '', keyCount: 1 }],
-    [['X_API_Key', 'k'], { key: undefined, keyCount: 0 }],
+    [['X_API_Key', 'k'], { key: undefined, keyCount: 0, keyHeader: '' }],
     [['apiKey', 'k', 'X-API-Key', 'k'], { keyCount: 2 }],
     [['apiKey', '', 'Authorization', 'Bearer'], { keyCount: 2 }],
   ];
