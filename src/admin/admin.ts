@@ -16,7 +16,7 @@ import { createGuard } from './guard.ts';
 import { AdminProblem, onlyRead, problemOf } from './problem.ts';
 import { readTarget } from './read-request.ts';
 import type { Readiness } from './readiness.ts';
-import { sendAnswer, sendText } from './send-answer.ts';
+import { jsonType, sendAnswer, sendText } from './send-answer.ts';
 
 export interface AdminParts extends ApiParts {
   readonly readiness: Pick<Readiness, 'check'>;
@@ -60,7 +60,8 @@ export async function listenAdmin(parts: AdminParts, { host, port }: Address): P
 function createHandler({ configInForce, readiness, metrics, logger }: AdminParts, api: Api): RequestListener {
   // A reload does not change its tokens.
   const guard = createGuard(configInForce(), logger);
-  const document = createDocument();
+  // Written once: who has no token may ask for it as often as they like.
+  const document = JSON.stringify(createDocument());
   const servePage = createConsole();
   const print = oncePerTurn(() => metrics.metrics());
   const app = express();
@@ -95,7 +96,7 @@ function createHandler({ configInForce, readiness, metrics, logger }: AdminParts
     next();
   });
   offer('/openapi.json', function serveDocument(req, res) {
-    sendAnswer(req, res, { status: 200, body: document });
+    sendText(req, res, { status: 200, headers: jsonType, text: document });
   });
   app.use(function serveConsole(req: Request, res: Response, next: NextFunction) {
     if (!servePage(req, res)) next();

@@ -18,6 +18,8 @@ export const commonHeaders = {
   'X-Content-Type-Options': 'nosniff',
 } as const;
 
+export const jsonType = { 'Content-Type': 'application/json; charset=utf-8' } as const;
+
 /** Writes an answer as JSON. */
 export function sendAnswer(
   req: IncomingMessage,
@@ -25,8 +27,7 @@ export function sendAnswer(
   { status, headers, body }: Answer,
 ): void {
   if (body === undefined) return sendText(req, res, { status, headers, text: '' });
-  const type = { 'Content-Type': 'application/json; charset=utf-8' };
-  sendText(req, res, { status, headers: { ...type, ...headers }, text: JSON.stringify(body) });
+  sendText(req, res, { status, headers: { ...jsonType, ...headers }, text: JSON.stringify(body) });
 }
 
 interface TextAnswer extends Omit<Answer, 'body'> {
