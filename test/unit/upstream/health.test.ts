@@ -363,8 +363,10 @@ test('who waits in line at a target that falls ill goes to one that could not be
   const { ask, statusOf, started } = await startUpstreamScene(t, 100, scene);
   await until(() => checks.length === 1 && one.requests.length === 1);
   await one.close();
-  const clients = [await ask(), await ask(), await ask()];
-  await until(() => started.bodies.length === 3 && started.setAside.length === 1 && held.length === 1);
+  const clients = [await ask(), await ask()];
+  await until(() => started.setAside.length === 1 && held.length === 1);
+  clients.push(await ask());
+  await until(() => started.bodies.length === 3);
   await one.reopen();
   const now = performance.now.bind(performance);
   t.mock.method(performance, 'now', () => now() + 2500);
