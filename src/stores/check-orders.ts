@@ -31,7 +31,7 @@ function checkDraw({ need, want, held, counters }: DrawOrder): void {
 }
 
 function checkUnits({ units, held }: UnitsOrder): void {
-  checkWhole(units, held);
+  checkWhole(units, ...held);
 }
 
 function checkUsage({ spent }: UsageOrder): void {

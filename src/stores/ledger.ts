@@ -86,8 +86,8 @@ export type DrawAnswer =
 
 export interface UnitsOrder extends StepOrder {
   readonly units: number;
-  /** What the process holds unspent after this step. */
-  readonly held: number;
+  /** What the process holds unspent of each counter after this step, in their order. */
+  readonly held: readonly number[];
 }
 
 export interface UsageOrder {

@@ -24,9 +24,12 @@ export function aDraw(change: Partial<DrawOrder> & Pick<DrawOrder, 'counters'>):
   return { id: nextId(), keyId: 'key', need: Math.min(1, want), want, holder: 'a', held: 0, ...change };
 }
 
-/** One unit to give back or to charge, with an id of its own. */
-export function someUnits(change: Partial<UnitsOrder> & Pick<UnitsOrder, 'counters'>): UnitsOrder {
-  return { id: nextId(), keyId: 'key', units: 1, holder: 'a', held: 0, ...change };
+type UnitsChange = Partial<Omit<UnitsOrder, 'held'>> & Pick<UnitsOrder, 'counters'>;
+
+/** One unit to give back or to charge, with an id of its own. What is held then is the same of each counter. */
+export function someUnits({ held = 0, ...change }: UnitsChange & { readonly held?: number }): UnitsOrder {
+  const heldOfEach = change.counters.map(() => held);
+  return { id: nextId(), keyId: 'key', units: 1, holder: 'a', held: heldOfEach, ...change };
 }
 
 /** The usage of some counters, as one line. */

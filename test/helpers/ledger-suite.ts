@@ -330,6 +330,18 @@ function usageRules(kind: StoreKind): void {
     assert.deepEqual(await ledger.readUsage('key', counters), [{ used: 23, leased: 10 }]);
   });
 
+  test('what a process holds is told of each counter apart', async (t) => {
+    const { ledger } = await open(t, kind);
+    const counters = ['one', 'two', 'other'].map((name) => aCounter({ name, limit: 100 }));
+    await ledger.draw(aDraw({ counters, want: 10 }));
+    await ledger.giveBack({ ...someUnits({ counters }), held: [0, 5, 7] });
+    const usage = await ledger.readUsage('key', counters);
+    assert.deepEqual(
+      usage.map(({ leased }) => leased),
+      [0, 5, 7],
+    );
+  });
+
   test('no more is told as held than is used, whatever is given back after usage was set', async (t) => {
     const { ledger, counters } = await open(t, kind, 100);
     await ledger.draw(aDraw({ counters, want: 10, holder: 'a' }));

@@ -143,6 +143,7 @@ export class LeaseSteps {
     // The store keeps one sum per holder, so it is told of the key's current lease, whichever one the units come from.
     const lease = this.#options.book.get(move.keyId);
     lease?.noteTold(move.counters);
-    return { ...move, holder: this.#options.holder, held: lease?.heldOf(move.counters) ?? 0 };
+    const held = move.counters.map((counter) => lease?.heldOf(counter) ?? 0);
+    return { ...move, holder: this.#options.holder, held };
   }
 }

@@ -271,10 +271,10 @@ export class Lease {
     if (used !== undefined) this.#lastUsed = used.map((one) => Math.max(0, one + units));
   }
 
-  /** How many are held of these counters: of a period that has ended none are. */
-  heldOf(counters: readonly Counter[]): number {
-    const { from } = this.#counting;
-    return counters.every(({ periodEnd }) => periodEnd > from) ? this.#units : 0;
+  /** How many are held of a counter: none of one that it does not count in, as of a period that has ended. */
+  heldOf({ name, periodStart }: Counter): number {
+    const isOwn = this.counters.some((own) => own.name === name && own.periodStart === periodStart);
+    return isOwn ? this.#units : 0;
   }
 
   /** The store is told how many are held. For counters that the order leaves out it still believes what it was told before. */

@@ -27,7 +27,8 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
 
   async function add(order: UnitsOrder, units: number): Promise<void> {
     const [keys, step] = beginStep(order);
-    await link.run(scripts.add, keys, [...step, units, order.held, ...order.counters.map(keptUntil)]);
+    const ofEach = order.counters.flatMap((counter, index) => [order.held[index] ?? 0, keptUntil(counter)]);
+    await link.run(scripts.add, keys, [...step, units, ...ofEach]);
   }
 
   /** Takes a place, or keeps it. False when others have as many as the limit. */

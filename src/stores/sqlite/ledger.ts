@@ -54,9 +54,9 @@ export function prepareUnits(database: DatabaseSync, clock: () => number): Units
   function takeStep(order: UnitsOrder, move: (counter: Counter) => void): void {
     const now = clock();
     if (!remember(sql, order, now, noAnswer)) return;
-    for (const counter of order.counters) {
+    for (const [index, counter] of order.counters.entries()) {
       move(counter);
-      tellLease(sql, order, counter, { units: order.held, now });
+      tellLease(sql, order, counter, { units: order.held[index] ?? 0, now });
     }
     prune(order, now);
   }

@@ -29,7 +29,14 @@ test('that what was held of the month is spent is told, though the minute has en
   await take(leases, both, 2);
   assert.deepEqual(await readMonth(scene), { used: 6, leased: 2 });
   const counters = countersAt(plan, may);
-  await scene.ledger.charge({ id: 'o.1', keyId: 'ada', counters, units: 100_000, holder: 'other', held: 0 });
+  await scene.ledger.charge({
+    id: 'o.1',
+    keyId: 'ada',
+    counters,
+    units: 100_000,
+    holder: 'other',
+    held: [0],
+  });
   await scene.clock.pass(600);
   const { kind } = await leases.reserve({ keyId: 'ada', plan: both, cost: 1 });
   assert.equal(kind, 'exhausted');
@@ -49,6 +56,27 @@ test('a request that outlives its minute, and cost more than it said, leaves not
     { used: 5, leased: 0 },
     { used: spent + 5, leased: 0 },
   ]);
+});
+
+test('what comes back of a minute that has ended leaves what is held of the month told as held', async () => {
+  const { scene, leases } = openLeases({ start: noon + 59_900 });
+  const slow = await take(leases, both, 3);
+  await scene.clock.pass(200);
+  const spent = await warmUp(scene, leases, both);
+  leases.settle(slow, 0);
+  await runReady();
+  const { used, leased } = (await readMonth(scene))!;
+  assert.equal(used - leased, spent, 'usage that is set now has counted on top all that may still be spent');
+  assert.ok(leased > 0);
+});
+
+test('of a quota that its plan has no more a key is not told to hold what it holds of others', async () => {
+  const { scene, leases } = openLeases({ start: noon });
+  const slow = await take(leases, both, 3);
+  await warmUp(scene, leases, plan);
+  leases.settle(slow, 50);
+  await runReady();
+  assert.deepEqual(await scene.ledger.readUsage('ada', countersAt(minute, noon)), [{ used: 50, leased: 0 }]);
 });
 
 test('no unit outlives its period for the part of a millisecond that the store does not show', async () => {
