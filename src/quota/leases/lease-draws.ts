@@ -131,6 +131,8 @@ export class LeaseDraws {
     } catch (error) {
       this.#drawFailed(lease, order, error);
       return true;
+    } finally {
+      lease.expectNoMore();
     }
     this.#time.learn(answer.now, askedAt);
     this.#steps.outbox.storeAnswered();
@@ -170,16 +172,11 @@ export class LeaseDraws {
     const ahead = this.#sizeAhead(lease, costOfLine, mono);
     const head = lease.waiting?.first;
     const need = head === undefined ? 1 : head.cost - lease.units;
-    lease.beginDraw(ahead, mono);
-    return {
-      id: this.#steps.ids.next(),
-      keyId: lease.keyId,
-      counters: lease.counters,
-      need,
-      want: Math.max(need, costOfLine + ahead - lease.units),
-      holder: this.#access.holder,
-      held: lease.units - costOfLine,
-    };
+    const held = lease.units - costOfLine;
+    const want = Math.max(need, ahead - held);
+    lease.beginDraw({ size: ahead, most: held + want }, mono);
+    const { keyId, counters } = lease;
+    return { id: this.#steps.ids.next(), keyId, counters, need, want, holder: this.#access.holder, held };
   }
 
   #sizeAhead(lease: Lease, costOfLine: number, mono: number): number {

@@ -54,6 +54,7 @@ export class LeaseSteps {
 
   /** Sends back all that is held. */
   retire(lease: Lease): void {
+    lease.expectNoMore();
     if (lease.units > 0) this.sendBack(lease, lease.counters, lease.empty());
   }
 

@@ -45,6 +45,8 @@ export class Lease {
   #lastUsed: readonly number[] | undefined;
   #lastCounters = noneYet.counters;
   #units = 0;
+  /** What a draw that is under way may leave here; the store may know of it already. */
+  #coming = 0;
   #told = 0;
   /** Units drawn ahead by the last draw, and the level at which the next draw starts before they are gone. */
   #size = 0;
@@ -69,7 +71,7 @@ export class Lease {
     return this.#units;
   }
 
-  /** Units that the store was last told are held here, or will be when a step that waits is taken. */
+  /** Units that the store may believe are held here, or will when a step that waits is taken: no less than it does. */
   get told(): number {
     return this.#told;
   }
@@ -188,17 +190,23 @@ export class Lease {
     });
   }
 
-  /** The store is asked for units, `size` of them ahead. */
-  beginDraw(size: number, mono: number): void {
+  /** The store is asked for units, `size` of them ahead, after which `most` may be held. */
+  beginDraw({ size, most }: { readonly size: number; readonly most: number }, mono: number): void {
     this.#size = size;
+    this.#coming = most;
     this.#spent = 0;
     this.#drawnAt = mono;
   }
 
-  /** Takes in what was drawn; `held` is what the store was told with the draw. */
+  /** The draw is over, or what it brings is not to stay. */
+  expectNoMore(): void {
+    this.#coming = 0;
+  }
+
+  /** Takes in what was drawn; `held` is what the store was told with the draw. A step since may have told it more. */
   fill(units: number, used: readonly number[], held: number): void {
     this.#units += units;
-    this.#told = Math.max(0, held + units);
+    this.#told = Math.max(this.#told, held + units);
     this.#noteAnswer(used);
     this.#deniedUntil = 0;
     this.#resize(this.#size);
@@ -271,15 +279,22 @@ export class Lease {
     if (used !== undefined) this.#lastUsed = used.map((one) => Math.max(0, one + units));
   }
 
-  /** How many are held of a counter: none of one that it does not count in, as of a period that has ended. */
+  /**
+   * How many are held of a counter, or come with the draw that is under way: none of one that it does not count in, as of a period
+   * that has ended. The store may have taken the draw before it hears this, and usage that is set then would count too little on top.
+   */
   heldOf({ name, periodStart }: Counter): number {
     const isOwn = this.counters.some((own) => own.name === name && own.periodStart === periodStart);
-    return isOwn ? this.#units : 0;
+    return isOwn ? this.#heldSoon : 0;
   }
 
   /** The store is told how many are held. For counters that the order leaves out it still believes what it was told before. */
   noteTold(counters: readonly Counter[]): void {
-    this.#told = this.counters === counters ? this.#units : Math.max(this.#told, this.#units);
+    this.#told = this.counters === counters ? this.#heldSoon : Math.max(this.#told, this.#heldSoon);
+  }
+
+  get #heldSoon(): number {
+    return Math.max(this.#units, this.#coming);
   }
 
   #noteAnswer(used: readonly number[]): void {

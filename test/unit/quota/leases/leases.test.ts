@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PlanRule } from '../../../../src/config/plan-rule.ts';
+import { countersAt } from '../../../../src/quota/counters.ts';
 import { manyLeases } from '../../../../src/quota/leases/lease-steps.ts';
 import { Leases } from '../../../../src/quota/leases/leases.ts';
 import type { Ledger } from '../../../../src/stores/ledger.ts';
@@ -424,6 +425,63 @@ test('of requests that cost more than they say none is granted beyond the quota 
     await scene.clock.pass(1);
   }
   assert.equal(granted, 200);
+});
+
+/** The leases of one process, and how to hold back the answers to draws that the store takes meanwhile. Returns how to let them go. */
+function openWithLateAnswers() {
+  const scene = createQuotaScene();
+  let answered: Promise<void> | undefined;
+  const draw: Ledger['draw'] = async (order) => {
+    const answer = await scene.ledger.draw(order);
+    await answered;
+    return answer;
+  };
+  const holdAnswers = (): (() => void) => {
+    const gate = Promise.withResolvers<void>();
+    answered = gate.promise;
+    return gate.resolve;
+  };
+  return { scene, leases: new Leases({ ...scene.options, ledger: { ...scene.ledger, draw } }), holdAnswers };
+}
+
+test('a cost that is corrected while a draw is under way leaves told what the draw brings, and at rest nothing is told', async () => {
+  const { scene, leases, holdAnswers } = openWithLateAnswers();
+  const spent = await warmUp(scene, leases);
+  const letGo = holdAnswers();
+  const draws = scene.ledger.draws.length;
+  let taken = 0;
+  let last = await take(leases);
+  for (; scene.ledger.draws.length === draws; taken += 1) last = await take(leases);
+  leases.settle(last, 100);
+  await runReady();
+  const told = (await readMonth(scene))!.leased;
+  letGo();
+  await runReady();
+  const held = (await readMonth(scene))!.used - (await leases.read('ada', plan))[0]!.used;
+  assert.ok(held > 0 && told >= held, `${told} told, ${held} held`);
+  await scene.clock.pass(3000);
+  assert.deepEqual(await readMonth(scene), { used: spent + taken + 100, leased: 0 });
+});
+
+test('what a draw might have brought is not told for longer than its key is in use', async () => {
+  const { scene, leases, holdAnswers } = openWithLateAnswers();
+  await warmUp(scene, leases);
+  const [dear, last] = [await take(leases), await take(leases)];
+  leases.settle(dear, 200);
+  await runReady();
+  const counters = countersAt(plan, may);
+  const units = 99_999 - (await readMonth(scene))!.used;
+  await scene.ledger.charge({ id: 'o.1', keyId: 'ada', counters, units, holder: 'other', held: [0] });
+  const letGo = holdAnswers();
+  const waiting = take(leases);
+  await runReady();
+  leases.settle(last, 2);
+  await runReady();
+  assert.ok((await readMonth(scene))!.leased > 0);
+  letGo();
+  await waiting;
+  await scene.clock.pass(3000);
+  assert.deepEqual(await readMonth(scene), { used: 100_001, leased: 0 });
 });
 
 test('a busy key does not wait for the store: the next lease is drawn before the last one is spent', async () => {
