@@ -17,7 +17,7 @@ import { settle as runReady } from '../../../helpers/turnable-clock.ts';
  * Several processes over one ledger, with their own clocks, through random interleavings of everything that can
  * happen. The seed of a failing run is in its message; QUOTA_MODEL_SEED repeats that run alone, and
  * QUOTA_MODEL_RUNS makes more of them. In runs with an even seed no process crashes, so every unit must come back. In every third
- * somebody sets usage now and then.
+ * somebody sets usage now and then; in every fourth the plan lets requests through while the store is away, and nobody does.
  */
 const runs = Number(process.env['QUOTA_MODEL_RUNS'] ?? 25);
 const onlySeed = process.env['QUOTA_MODEL_SEED'];
@@ -74,13 +74,18 @@ function createWorld(seed: number, consistency: Consistency) {
   let now = Date.UTC(2026, 0, 31, 23, 59, 30) + below(20_000);
   let weather: Weather = 'healthy';
   const scale = [1, 1, 10, 40][below(4)]!;
-  let plan = createPlan(consistency, 24 * scale, 90 * scale);
+  const onStoreFailure = seed % 4 === 3 ? 'allow' : 'refuse';
+  const createPlan = (perMinute: number, perMonth: number): PlanRule =>
+    aPlan({ quotas: [aQuota(perMinute, 'minute'), aQuota(perMonth, 'month')], consistency, onStoreFailure });
+  let plan = createPlan(24 * scale, 90 * scale);
   let timers: { at: number; run: () => void }[] = [];
   let workers: Worker[] = [];
   let born = 0;
   let crashed = false;
   const held: Held[] = [];
   const spent = new Map<string, number>();
+  /** What counts whatever the limit says: what requests cost beyond their reservation, and what was spent without the store's word. */
+  const beyond = new Map<string, number>();
   const limits = new Map<string, number>();
   /** What of a counter may have been spent before it was set, and was not told yet. */
   const untold = new Map<string, number>();
@@ -170,7 +175,7 @@ function createWorld(seed: number, consistency: Consistency) {
     assert.deepEqual(problems, []);
     const inHand = new Map<string, number>();
     for (const { worker, reservation } of held) {
-      if (!worker.alive) continue;
+      if (!worker.alive || reservation.owed) continue;
       for (const { name, periodStart } of reservation.counters) {
         const id = counterId(reservation.lease.keyId, name, periodStart);
         inHand.set(id, (inHand.get(id) ?? 0) + reservation.units);
@@ -181,7 +186,8 @@ function createWorld(seed: number, consistency: Consistency) {
       const gone = (spent.get(id) ?? 0) + (inHand.get(id) ?? 0);
       const drawn = used + (comesOff.get(id) ?? 0);
       assert.ok(gone <= drawn, `${id}: ${gone} spent or in hand of ${drawn} drawn`);
-      assert.ok(used <= limits.get(name)!, `${id}: ${used} drawn of ${limits.get(name)}`);
+      const most = limits.get(name)! + (beyond.get(id) ?? 0);
+      assert.ok(used <= most, `${id}: ${used} drawn of ${most}`);
     }
   };
 
@@ -194,8 +200,13 @@ function createWorld(seed: number, consistency: Consistency) {
       whenLeft: client.whenLeft,
     });
     const note = (result: Awaited<typeof answer>): string => {
+      if (!worker.alive) return result.kind;
+      if (result.kind === 'reservation' && result.owed) {
+        held.push({ worker, reservation: result });
+        return 'owed';
+      }
       assert.ok(now - asked <= deadlineMs, 'no request waits longer than the deadline');
-      if (!worker.alive || result.kind === 'exhausted') return result.kind;
+      if (result.kind === 'exhausted') return result.kind;
       for (const { name, periodStart, periodEnd } of result.counters) {
         assert.ok(periodStart <= now && now < periodEnd, `${name} of an ended period granted at ${now}`);
       }
@@ -215,9 +226,12 @@ function createWorld(seed: number, consistency: Consistency) {
     if (!worker.alive) return;
     for (const { name, periodStart } of reservation.counters) {
       const id = counterId(reservation.lease.keyId, name, periodStart);
-      spent.set(id, (spent.get(id) ?? 0) + units);
+      const reserved = reservation.owed ? 0 : Math.min(units, reservation.units);
+      spent.set(id, (spent.get(id) ?? 0) + reserved);
+      beyond.set(id, (beyond.get(id) ?? 0) + units - reserved);
     }
-    uncharged.push({ keyId: reservation.lease.keyId, units: reservation.units - units, at: now });
+    const notCharged = Math.max(0, reservation.units - units);
+    uncharged.push({ keyId: reservation.lease.keyId, units: notCharged, at: now });
     worker.leases.settle(reservation, units);
   };
 
@@ -225,7 +239,8 @@ function createWorld(seed: number, consistency: Consistency) {
     const [taken] = held.splice(index, 1);
     if (taken === undefined) return;
     const { units } = taken.reservation;
-    spend(taken, below(3) === 0 ? 0 : below(8) === 0 ? below(units + 1) : units);
+    const costs = [0, 0, 0, below(units + 1), units + below(5), units, units, units, units];
+    spend(taken, costs[below(costs.length)]!);
   };
 
   const settleAll = (): void => {
@@ -247,7 +262,7 @@ function createWorld(seed: number, consistency: Consistency) {
   };
 
   const editLimits = (): void => {
-    plan = createPlan(consistency, scale * (10 + below(30)), scale * (40 + below(80)));
+    plan = createPlan(scale * (10 + below(30)), scale * (40 + below(80)));
     noteLimits();
   };
 
@@ -278,12 +293,19 @@ function createWorld(seed: number, consistency: Consistency) {
     const [{ used, leased }] = usage as [Usage];
     const id = counterId(keyId, counter.name, counter.periodStart);
     spent.set(id, units);
+    beyond.set(id, 0);
     untold.set(id, leased);
     const lately = uncharged.filter((one) => one.keyId === keyId && one.at > now - toldWithinMs);
     const notCharged = lately.reduce((sum, one) => sum + one.units, 0);
     // A step that overtakes a draw has told of less than that brings.
     comesOff.set(id, Math.max(0, ahead - leased) + notCharged);
     limits.set(counter.name, Math.max(used, limits.get(counter.name)!));
+  };
+
+  /** What is owed of earlier periods than the last two is lost. */
+  const toTheEndOfTheMinute = async (): Promise<void> => {
+    if (onStoreFailure === 'allow') weather = 'healthy';
+    await pass(60_000 - (now % 60_000) - 5 + below(8));
   };
 
   const any = (): Worker => workers[below(workers.length)]!;
@@ -313,9 +335,9 @@ function createWorld(seed: number, consistency: Consistency) {
     [4, 'settle all', () => settleAll()],
     [25, 'a moment', () => pass(below(8))],
     [8, 'a while', () => pass(below(700))],
-    [2, 'to the end of the minute', () => pass(60_000 - (now % 60_000) - 5 + below(8))],
+    [2, 'to the end of the minute', toTheEndOfTheMinute],
     [seed % 2, 'crash', () => crash(any())],
-    [seed % 3 === 0 ? 12 : 0, 'usage set', setUsage],
+    [seed % 3 === 0 && onStoreFailure === 'refuse' ? 12 : 0, 'usage set', setUsage],
     [1, 'drain', () => replace(any())],
     [1, 'wall clock jumps', () => void (any().skewMs += below(14_400_000) - 7_200_000)],
     [1, 'limits edited', editLimits],
@@ -349,9 +371,10 @@ function createWorld(seed: number, consistency: Consistency) {
     }
     for (const { keyId, name, periodStart, used } of ledger.counters()) {
       const id = counterId(keyId, name, periodStart);
-      const counted = spent.get(id) ?? 0;
+      const drawn = spent.get(id) ?? 0;
+      const counted = drawn + (beyond.get(id) ?? 0);
       const most = crashed ? Infinity : counted + (untold.get(id) ?? 0);
-      const least = counted - (comesOff.get(id) ?? 0);
+      const least = (crashed ? drawn : counted) - (comesOff.get(id) ?? 0);
       assert.ok(used >= least && used <= most, `${id}: ${used} of ${least} to ${most} at rest`);
     }
   };
@@ -432,8 +455,4 @@ function overWire(
     charge: (order) => send(() => ledger.charge(order)),
     cancelDraw: (order) => send(() => ledger.cancelDraw(order)),
   };
-}
-
-function createPlan(consistency: Consistency, perMinute: number, perMonth: number): PlanRule {
-  return aPlan({ quotas: [aQuota(perMinute, 'minute'), aQuota(perMonth, 'month')], consistency });
 }
