@@ -54,6 +54,7 @@ test('on a terminal a line of a request begins with what was asked for and what 
     logger.info({ requestId: 'b', method: 'POST', path: '/v1/x', status: 401, refusal: 'key_missing' }, 'refused');
     logger.info({ requestId: 'c', method: 'GET', path: "/v1/$'/$&/$$", status: 404, refusal: 'route_unknown' }, 'refused');
     logger.info({ requestId: 'd', status: 400, refusal: 'request_malformed' }, 'refused');
+    logger.info({ requestId: 'e', method: 'GET', path: '/\\u001b[2J\\u202e', status: 200 }, 'two\\nlines');
     logger.info({ actor: 'ada', status: 201 }, 'an operator asked for a change');
     await flush();`);
   assert.deepEqual(
@@ -63,6 +64,7 @@ test('on a terminal a line of a request begins with what was asked for and what 
       'POST /v1/x 401 refused: key_missing',
       "GET /v1/$'/$&/$$ 404 refused: route_unknown",
       'refused: request_malformed',
+      'GET /\uFFFD[2J\uFFFD 200 two\uFFFDlines',
       'an operator asked for a change',
     ],
   );
