@@ -4,8 +4,9 @@ import { watchOutput } from './output.ts';
 
 /** Runs what the command line asks for. */
 export async function runCommand(): Promise<void> {
-  // At rejections that nobody handles, too. `watchForFaults` takes its place where there is a log.
+  // `watchForFaults` takes its place where there is a log.
   process.on('uncaughtException', endAtFault);
+  process.on('unhandledRejection', endAtFault);
   watchOutput(process);
   if (!hasWorkingDirectory()) {
     process.stderr.write('gatehouse: the working directory was removed, change to another and try again\n');

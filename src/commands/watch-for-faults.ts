@@ -16,8 +16,10 @@ export function watchForFaults({ logger, flush }: Log): void {
       .then(flush)
       .then(() => process.exit(exitCodes.internal));
   };
-  // Before the log is out it would end the process, and so would a fault without a listener: they often come together, hence no `once`.
+  // It would end the process before the log is out.
   process.off('uncaughtException', endAtFault);
+  process.off('unhandledRejection', endAtFault);
+  // `on`, not `once`: faults often come together, and one without a listener would end the process before the log is out.
   process.on('uncaughtException', end);
   process.on('unhandledRejection', end);
 }

@@ -181,6 +181,15 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
     });
   }
 
+  test('of a fault that is no error its kind alone is told, also where it is a rejection', async () => {
+    const preload = `--import=data:text/javascript,${encodeURIComponent(`
+      process.stdout.write = () => Promise.reject('s3' + 'cret');
+    `)}`;
+    const ended = await run(['check', '--config', configured({})], { NODE_OPTIONS: preload });
+    assert.match(ended.stderr, /^gatehouse: a fault of the gateway itself, [^\n]+\nstring\n$/);
+    assert.equal(ended.code, 70);
+  });
+
   test('a working directory that was removed ends every command with one clear line and code 69', async () => {
     const config = configured({ store: 'sqlite:./gatehouse.db' });
     for (const words of ['serve', 'keys list', 'usage show']) {

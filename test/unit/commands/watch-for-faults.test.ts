@@ -3,10 +3,13 @@ import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 
 const watch = new URL('../../../src/commands/watch-for-faults.ts', import.meta.url).href;
+const endAtOnce = new URL('../../../src/commands/end-at-fault.ts', import.meta.url).href;
 const log = new URL('../../../src/telemetry/log.ts', import.meta.url).href;
 
 test('faults that come together are all in the log, and the process ends with the code for them', () => {
   const program = `
+    const { endAtFault } = await import(${JSON.stringify(endAtOnce)});
+    for (const fault of ['uncaughtException', 'unhandledRejection']) process.on(fault, endAtFault);
     const { watchForFaults } = await import(${JSON.stringify(watch)});
     const { createLog } = await import(${JSON.stringify(log)});
     watchForFaults(await createLog('info', 'json'));
