@@ -40,8 +40,8 @@ export class Visit {
   /** What was behind the refusal, or the break, for the log. */
   cause: unknown;
   /**
-   * Who broke off when no refusal could be sent any more: the gateway itself only when its `drain.timeout` is over, or an answer
-   * ahead on the connection broke.
+   * Who broke off when no refusal could be sent any more: the gateway itself only when its `drain.timeout` is over, an answer ahead
+   * on the connection broke, or it could not read what it had kept of the body.
    */
   cut: 'client' | 'upstream' | 'gateway' | undefined;
   /** From sending the request to the head of the answer. */

@@ -275,10 +275,10 @@ export class Relay implements AnswerListener, Guest {
 
   /** The client has seen part of the answer, and must see that it broke off. */
   #cutShort(error: Error): void {
-    const byClient = error instanceof ClientGone || error instanceof Refusal;
-    const cut = this.#progress.cut ?? (byClient ? 'client' : 'upstream');
-    this.#progress.cut = cut;
-    if (cut !== 'gateway') this.#progress.cause = error;
+    if (this.#progress.cut !== 'gateway') {
+      this.#progress.cut ??= whoBroke(error);
+      this.#progress.cause = error;
+    }
     this.#stop();
     breakOff(this.#res);
     this.#parts.listener.resolve();
@@ -301,6 +301,12 @@ export class Relay implements AnswerListener, Guest {
     this.#pieceTime?.end();
     this.#bounds.whenOver?.();
   }
+}
+
+/** A body that breaks a rule is its client's fault, and one that we cannot read any more is ours. */
+function whoBroke(error: Error): 'client' | 'upstream' | 'gateway' {
+  if (error instanceof Refusal) return error.code === 'internal' ? 'gateway' : 'client';
+  return error instanceof ClientGone ? 'client' : 'upstream';
 }
 
 /** A larger body is worth a write of its own. */

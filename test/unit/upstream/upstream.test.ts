@@ -329,6 +329,24 @@ test('a body that cannot be read is a fault of our own, and no target is left as
   assert.deepEqual([started.refusals, started.setAside, started.errors], [['internal'], [], []]);
 });
 
+test('an answer that breaks off because the body cannot be read any more was cut by ourselves', async (t) => {
+  const target = await startRawUpstream(t);
+  const fault = Promise.withResolvers<never>();
+  async function* read(): AsyncGenerator<Buffer, void> {
+    yield Buffer.from('x');
+    await fault.promise;
+  }
+  const bodyOf = (bytes: Buffer): Body => ({ ...streamed(bytes, { repeatable: true }), read });
+  const { ask, started } = await startUpstreamScene(t, 100, { bodyOf, target: target.url });
+  const client = await ask();
+  await until(() => target.received.length === 1);
+  for (const socket of target.sockets) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf');
+  await client.receivedUntil((bytes) => bytes.includes('half'));
+  fault.reject(new Error('a bad disk'));
+  await client.receivedUntilClose();
+  assert.deepEqual([started.progress[0]?.cut, started.errors], ['gateway', []]);
+});
+
 test('a target with one connection never has two, also none that is kept', async (t) => {
   const bodies = { inMemory, streamed: (bytes: Buffer) => streamed(bytes, { repeatable: true }) };
   const turns = [
