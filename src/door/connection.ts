@@ -172,17 +172,20 @@ export class Connection {
 
   /**
    * Lets go of a request that it has answered, once the rest of its body has come. Nobody reads that any more, so nobody else holds
-   * it to its time: if it comes too late the connection ends.
+   * it to its time: if it comes too late the connection ends. A drain waits for it no longer than for a head.
    */
-  judgeRest(now: number, { requestTimeoutMs }: Limits): void {
+  judgeRest(now: number, limits: Limits, drainingSince: number | undefined): void {
     const answered = this.#answered;
     if (answered === undefined) return;
     if (answered.complete) {
       letGo(answered);
       this.#answered = undefined;
-    } else if (!this.#isEnded && now - answered.visit.startedAt >= requestTimeoutMs && this.giveUp()) {
-      endReadably(this.#socket);
+      return;
     }
+    const isLate =
+      now - answered.visit.startedAt >= limits.requestTimeoutMs ||
+      (drainingSince !== undefined && now - drainingSince >= limits.headerTimeoutMs);
+    if (isLate && !this.#isEnded && this.giveUp()) endReadably(this.#socket);
   }
 
   /**

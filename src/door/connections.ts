@@ -160,7 +160,7 @@ export class Connections {
     for (const connection of this.#open.values()) {
       connection.judgeReader(now, this.#limits);
       connection.judgeSilence(now, this.#limits);
-      connection.judgeRest(now, this.#limits);
+      connection.judgeRest(now, this.#limits, this.#drainingSince);
     }
   }
 

@@ -58,9 +58,24 @@ test('a connection that has ended behind an answer is read on, however long ago 
   await client.receivedUntilClose();
   await until(() => connection.inFlight === 0);
   const late = performance.now() + 60_000;
-  connection.judgeRest(late, limits);
+  connection.judgeRest(late, limits, undefined);
   connection.judgeSilence(late, limits);
   assert.equal(connection.isOpen, true);
+});
+
+test('a drain waits for the rest of a body that nobody reads no longer than for a head', async (t) => {
+  const { client, connection, ask } = await openConnection(t);
+  const limits = { headerTimeoutMs: 1000, requestTimeoutMs: 600_000 } as Limits;
+  const answer = await ask('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n');
+  answer.end();
+  await client.responses(1);
+  await until(() => connection.isAnswered);
+  const now = performance.now();
+  connection.judgeRest(now + 60_000, limits, undefined);
+  connection.judgeRest(now + 60_000, limits, now + 59_500);
+  assert.ok(connection.isOpen);
+  connection.judgeRest(now + 60_000, limits, now + 59_000);
+  assert.ok(!connection.isOpen);
 });
 
 test('a connection is given up as silent once nothing is at work on it, and not while something is', async (t) => {
