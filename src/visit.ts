@@ -92,11 +92,11 @@ export function statusOf(visit: Visit, res: ServerResponse): number {
 }
 
 /**
- * Whether any of it was sent. An answer that waited for another until the end never had the connection, whatever the upstream said;
- * one that switched protocols has given it away.
+ * Whether any of it was sent. An answer that waited for another until the end never had the connection, whatever the upstream said:
+ * all of it still waits. One that switched protocols, or was broken off, has given the connection away.
  */
 function hasBegun(res: ServerResponse): boolean {
-  return res.headersSent && (res.socket !== null || res.statusCode === 101);
+  return res.headersSent && (res.socket !== null || res.statusCode === 101 || res.writableLength === 0);
 }
 
 declare module 'http' {
