@@ -2,7 +2,8 @@ import { StoreUnavailable, Unreadable } from '../stores/ledger.ts';
 
 /** A step that the store has to take sooner or later. Taken again within `repeatableForMs` it does no harm. */
 export interface Step {
-  run(): Promise<void>;
+  /** `again`: it may have been taken before, and then nothing that it says is heard. */
+  run(again: boolean): Promise<void>;
   /**
    * When it may be dropped: first what moves no units; next what gives units back, which are then lost; never what charges units,
    * which would be overspent.
@@ -143,7 +144,7 @@ export class Outbox {
     const now = this.#options.mono();
     try {
       if (triedAt !== undefined && now - triedAt > step.repeatableForMs) return this.#drop(step);
-      await step.run();
+      await step.run(triedAt !== undefined);
       this.#endOutage();
     } catch (error) {
       if (error instanceof StoreUnavailable) {

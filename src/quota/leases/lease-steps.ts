@@ -48,7 +48,7 @@ export class LeaseSteps {
     this.outbox.post({
       expendable: units > 0 ? 'next' : 'first',
       repeatableForMs: idsLiveMs,
-      run: () => this.#options.ledger.giveBack(this.#withHeld(move)),
+      run: (again) => this.#options.ledger.giveBack(this.#withHeld(move, again)),
     });
   }
 
@@ -118,7 +118,7 @@ export class LeaseSteps {
     this.outbox.post({
       expendable: 'never',
       repeatableForMs: repeatableForEver,
-      run: () => this.#options.ledger.charge(this.#withHeld(move)),
+      run: (again) => this.#options.ledger.charge(this.#withHeld(move, again)),
     });
   }
 
@@ -140,10 +140,10 @@ export class LeaseSteps {
   }
 
   /** Looked up only when the store is asked: after an outage steps are taken in any order, and the last might tell something old. */
-  #withHeld(move: Omit<UnitsOrder, 'holder' | 'held'>): UnitsOrder {
+  #withHeld(move: Omit<UnitsOrder, 'holder' | 'held'>, again: boolean): UnitsOrder {
     // The store keeps one sum per holder, so it is told of the key's current lease, whichever one the units come from.
     const lease = this.#options.book.get(move.keyId);
-    lease?.noteTold(move.counters);
+    lease?.noteTold(move.counters, again);
     const held = move.counters.map((counter) => lease?.heldOf(counter) ?? 0);
     return { ...move, holder: this.#options.holder, held };
   }

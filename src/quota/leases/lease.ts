@@ -288,9 +288,13 @@ export class Lease {
     return isOwn ? this.#heldSoon : 0;
   }
 
-  /** The store is told how many are held. For counters that the order leaves out it still believes what it was told before. */
-  noteTold(counters: readonly Counter[]): void {
-    this.#told = this.counters === counters ? this.#heldSoon : Math.max(this.#told, this.#heldSoon);
+  /**
+   * The store is told how many are held. For counters that the order leaves out it still believes what it was told before, and for
+   * all of them where it has taken the step already.
+   */
+  noteTold(counters: readonly Counter[], again: boolean): void {
+    const replacesAll = this.counters === counters && !again;
+    this.#told = replacesAll ? this.#heldSoon : Math.max(this.#told, this.#heldSoon);
   }
 
   get #heldSoon(): number {

@@ -4,7 +4,7 @@ import type { PlanRule } from '../../../../src/config/plan-rule.ts';
 import { countersAt } from '../../../../src/quota/counters.ts';
 import { manyLeases } from '../../../../src/quota/leases/lease-steps.ts';
 import { Leases } from '../../../../src/quota/leases/leases.ts';
-import type { Ledger } from '../../../../src/stores/ledger.ts';
+import { StoreUnavailable, type Ledger } from '../../../../src/stores/ledger.ts';
 import { aClient } from '../../../helpers/a-client.ts';
 import { may, openLeases, openWarm, plan, readMonth, take, warmUp } from '../../../helpers/lease-callers.ts';
 import { aPlan, aQuota, createQuotaScene } from '../../../helpers/lease-scene.ts';
@@ -482,6 +482,31 @@ test('what a draw might have brought is not told for longer than its key is in u
   await waiting;
   await scene.clock.pass(3000);
   assert.deepEqual(await readMonth(scene), { used: 100_001, leased: 0 });
+});
+
+test('what is told by a step whose answer is lost is not told for longer than its key is in use', async () => {
+  const scene = createQuotaScene();
+  let loses = false;
+  const giveBack: Ledger['giveBack'] = async (order) => {
+    await scene.ledger.giveBack(order);
+    if (!loses) return;
+    loses = false;
+    scene.weather.refuses = true;
+    throw new StoreUnavailable('lost', { mayHaveHappened: true });
+  };
+  const leases = new Leases({ ...scene.options, ledger: { ...scene.ledger, giveBack } });
+  let spent = await warmUp(scene, leases);
+  loses = true;
+  for (; !scene.weather.refuses; spent += 1) {
+    await take(leases);
+    await scene.clock.pass(200);
+  }
+  const granted = () => take(leases).catch(() => undefined);
+  for (; (await granted()) !== undefined; spent += 1);
+  await scene.clock.pass(300);
+  scene.weather.refuses = false;
+  await scene.clock.pass(3000);
+  assert.deepEqual(await readMonth(scene), { used: spent, leased: 0 });
 });
 
 test('a busy key does not wait for the store: the next lease is drawn before the last one is spent', async () => {
