@@ -3,7 +3,7 @@ import type { PlanRule } from '../../src/config/plan-rule.ts';
 import { countersAt } from '../../src/quota/counters.ts';
 import type { Reservation } from '../../src/quota/leases/lease.ts';
 import { Leases, type LeasesOptions } from '../../src/quota/leases/leases.ts';
-import type { Usage } from '../../src/stores/ledger.ts';
+import type { Ledger, Usage } from '../../src/stores/ledger.ts';
 import { aPlan, aQuota, createQuotaScene } from './lease-scene.ts';
 
 /** The month in which the scene's clock starts, and a plan that counts over it. */
@@ -25,6 +25,23 @@ export function openLeases({ start, ...options }: LeaseOptions = {}) {
 export async function openWarm(options?: LeaseOptions) {
   const { scene, leases } = openLeases(options);
   return { scene, leases, spent: await warmUp(scene, leases) };
+}
+
+/** The leases of one process, and how to hold back the answers to draws that the store takes meanwhile. Returns how to let them go. */
+export function openWithLateAnswers(start?: number) {
+  const scene = createQuotaScene(start);
+  let answered: Promise<void> | undefined;
+  const draw: Ledger['draw'] = async (order) => {
+    const answer = await scene.ledger.draw(order);
+    await answered;
+    return answer;
+  };
+  const holdAnswers = (): (() => void) => {
+    const gate = Promise.withResolvers<void>();
+    answered = gate.promise;
+    return gate.resolve;
+  };
+  return { scene, leases: new Leases({ ...scene.options, ledger: { ...scene.ledger, draw } }), holdAnswers };
 }
 
 /** Reserves for the key of the scene, and fails unless that is granted. */

@@ -54,12 +54,12 @@ export class LeaseSteps {
 
   /** Sends back all that is held. */
   retire(lease: Lease): void {
-    lease.expectNoMore();
     if (lease.units > 0) this.sendBack(lease, lease.counters, lease.empty());
   }
 
   /** Takes a lease out of the book and gives back what it holds. Its waiters are still served, with no more than they asked for. */
   close(lease: Lease): void {
+    lease.expectNoMore();
     this.retire(lease);
     // Nothing is held any more, and the store may still count units that were spent as held.
     if (lease.told > 0) this.sendBack(lease, lease.counters, 0);

@@ -198,7 +198,7 @@ export class Lease {
     this.#drawnAt = mono;
   }
 
-  /** The draw is over, or what it brings is not to stay. */
+  /** The draw is over, or the lease is closed, and nothing it brings stays. */
   expectNoMore(): void {
     this.#coming = 0;
   }

@@ -3,7 +3,16 @@ import { test } from 'node:test';
 import { countersAt } from '../../../../src/quota/counters.ts';
 import { Leases } from '../../../../src/quota/leases/leases.ts';
 import type { DrawOrder } from '../../../../src/stores/ledger.ts';
-import { may, openLeases, openWarm, plan, readMonth, take, warmUp } from '../../../helpers/lease-callers.ts';
+import {
+  may,
+  openLeases,
+  openWarm,
+  openWithLateAnswers,
+  plan,
+  readMonth,
+  take,
+  warmUp,
+} from '../../../helpers/lease-callers.ts';
 import { aPlan, aQuota, createQuotaScene } from '../../../helpers/lease-scene.ts';
 import { settle as runReady } from '../../../helpers/turnable-clock.ts';
 
@@ -77,6 +86,25 @@ test('of a quota that its plan has no more a key is not told to hold what it hol
   leases.settle(slow, 50);
   await runReady();
   assert.deepEqual(await scene.ledger.readUsage('ada', countersAt(minute, noon)), [{ used: 50, leased: 0 }]);
+});
+
+test('a minute that ends while a draw is under way leaves told of the month what the draw brings', async () => {
+  const { scene, leases, holdAnswers } = openWithLateAnswers(noon + 58_990);
+  await warmUp(scene, leases, both);
+  const letGo = holdAnswers();
+  for (const draws = scene.ledger.draws.length; scene.ledger.draws.length === draws;)
+    await take(leases, both);
+  await scene.clock.pass(20);
+  const next = take(leases, both);
+  await runReady();
+  const counters = countersAt(plan, may);
+  await scene.ledger.setUsage({ keyId: 'ada', counters, spent: 5000 });
+  letGo();
+  await next;
+  await scene.clock.pass(3000);
+  const { used, leased } = (await readMonth(scene))!;
+  assert.ok(used > 5000, `${used} used, with a request after 5000 were set`);
+  assert.equal(leased, 0);
 });
 
 test('no unit outlives its period for the part of a millisecond that the store does not show', async () => {

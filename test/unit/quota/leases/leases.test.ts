@@ -6,7 +6,16 @@ import { manyLeases } from '../../../../src/quota/leases/lease-steps.ts';
 import { Leases } from '../../../../src/quota/leases/leases.ts';
 import { StoreUnavailable, type Ledger } from '../../../../src/stores/ledger.ts';
 import { aClient } from '../../../helpers/a-client.ts';
-import { may, openLeases, openWarm, plan, readMonth, take, warmUp } from '../../../helpers/lease-callers.ts';
+import {
+  may,
+  openLeases,
+  openWarm,
+  openWithLateAnswers,
+  plan,
+  readMonth,
+  take,
+  warmUp,
+} from '../../../helpers/lease-callers.ts';
 import { aPlan, aQuota, createQuotaScene } from '../../../helpers/lease-scene.ts';
 import { settle as runReady } from '../../../helpers/turnable-clock.ts';
 
@@ -426,23 +435,6 @@ test('of requests that cost more than they say none is granted beyond the quota 
   }
   assert.equal(granted, 200);
 });
-
-/** The leases of one process, and how to hold back the answers to draws that the store takes meanwhile. Returns how to let them go. */
-function openWithLateAnswers() {
-  const scene = createQuotaScene();
-  let answered: Promise<void> | undefined;
-  const draw: Ledger['draw'] = async (order) => {
-    const answer = await scene.ledger.draw(order);
-    await answered;
-    return answer;
-  };
-  const holdAnswers = (): (() => void) => {
-    const gate = Promise.withResolvers<void>();
-    answered = gate.promise;
-    return gate.resolve;
-  };
-  return { scene, leases: new Leases({ ...scene.options, ledger: { ...scene.ledger, draw } }), holdAnswers };
-}
 
 test('a cost that is corrected while a draw is under way leaves told what the draw brings, and at rest nothing is told', async () => {
   const { scene, leases, holdAnswers } = openWithLateAnswers();
