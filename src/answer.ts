@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { Refusal, type RefusalCode, type Wording } from './refusals.ts';
+import { type RefusalCode, refusalFor, type Wording } from './refusals.ts';
 import { breakOff } from './wire/break-off.ts';
 import { addHeaders } from './wire/headers.ts';
 import { sendJson } from './wire/send-json.ts';
@@ -18,7 +18,7 @@ export function createAnswerer(wording: Wording): Answerer {
       res.destroy();
       return;
     }
-    const refusal = error instanceof Refusal ? error : new Refusal('internal', { cause: error });
+    const refusal = refusalFor(error);
     visit.refusal = refusal.code;
     visit.fault = refusal.fault;
     visit.cause = refusal.cause ?? (refusal.detail === undefined ? undefined : refusal);

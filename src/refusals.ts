@@ -119,6 +119,11 @@ export class Refusal extends Error {
 
 const noHeaders = Object.freeze({});
 
+/** What a request is refused with for whatever was thrown: all that is no refusal itself is a fault of ours. */
+export function refusalFor(error: unknown): Refusal {
+  return error instanceof Refusal ? error : new Refusal('internal', { cause: error });
+}
+
 /** The refusal of a request for which there is no room now, but may be in a moment. The log is told what is full. */
 export function overloaded(
   options: { readonly detail: string } | Pick<RefusalOptions, 'cause' | 'fault'>,

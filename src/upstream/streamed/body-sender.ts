@@ -1,7 +1,7 @@
 import type { ClientRequest } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import { type Body, chunksOf } from '../../bodies/body.ts';
-import { Refusal } from '../../refusals.ts';
+import { refusalFor } from '../../refusals.ts';
 import { Countdown } from '../../waiting/countdown.ts';
 import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
 import { NonsenseAnswer, Stalled } from '../failures.ts';
@@ -72,7 +72,7 @@ export class BodySender {
       if (this.#state === 'unwanted') return;
       // Whatever is wrong with the body is not the target's fault. This destroys the request, which is not ended: the upstream is
       // left short of the declared length, or without the last chunk.
-      this.#relay.breakOff(error instanceof Refusal ? error : new Refusal('internal', { cause: error }));
+      this.#relay.breakOff(refusalFor(error));
       return;
     }
     if (!this.#mayWrite()) return;
