@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
 import { Countdown } from '../waiting/countdown.ts';
@@ -40,11 +40,6 @@ export function linger(from: Readable, whenOver: () => void): void {
   from.on('data', discard).on('end', over).on('close', over).on(bodyBroken, over).resume();
 }
 
-/** The same for the rest of a request. A parser that has given up goes on reading the connection and tells nobody. */
-function lingerOn(req: IncomingMessage, whenOver: () => void): void {
-  linger(brokenBy(req) === undefined ? req : withoutParser(req.socket), whenOver);
-}
-
 /**
  * Sends the whole answer to a request of which more may come, and ends it when nothing more does. Its head has said that the
  * connection ends: Node would end it at once, and what still comes would reset it.
@@ -53,7 +48,8 @@ export function endOnceRead(res: ServerResponse, body: string, whenWritten?: () 
   const { req } = res;
   if (req.method === 'HEAD' || body === '') sendHead(res);
   res.write(body, whenWritten);
-  lingerOn(req, () => res.end());
+  // A parser that has given up goes on reading the connection and tells nobody.
+  linger(brokenBy(req) === undefined ? req : withoutParser(req.socket), () => res.end());
 }
 
 /** Ends a connection from which nothing more is taken. A client that still sends gets to read the last words, if there are any. */
