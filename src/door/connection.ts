@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Limits } from '../config/config.ts';
 import { overloaded, Refusal } from '../refusals.ts';
+import { isJammed, whenThereIsRoom } from '../waiting/departures.ts';
 import { cutOff, endHalfClosed } from '../wire/break-off.ts';
 import { endReadably, endReadablyAfterLast } from '../wire/linger.ts';
 import { safeMethods } from '../wire/safe-methods.ts';
@@ -26,6 +27,8 @@ export class Connection {
   #waitingSince: number | undefined;
   /** What came made no sense, or was too much: nothing more is made of what may still come. */
   #isGivenUp = false;
+  /** It is not read, and a request may wait in it. */
+  #isHeldBack = false;
 
   /** `onAnswer` is called for each request whose answer is out, or lost. */
   constructor(socket: Socket, onAnswer: () => void) {
@@ -48,7 +51,7 @@ export class Connection {
   }
 
   isIdleSince(moment: number): boolean {
-    return !this.isBusy && this.#idleSince <= moment;
+    return !this.isBusy && !this.#isHeldBack && this.#idleSince <= moment;
   }
 
   /** Whether it is known to end: later requests are not begun, so that the client can safely send them again. */
@@ -78,7 +81,27 @@ export class Connection {
       if (this.#isGivenUp && res.shouldKeepAlive && !this.isBusy) endReadably(this.#socket);
       if (req.complete) letGo(req);
       else this.#answered = req;
+      if (isJammed() && req.complete && res.shouldKeepAlive && !this.isBusy) this.#holdBack();
     });
+  }
+
+  /**
+   * Reads the next request only once there is room for it among those that wait to leave. Read before, it would wait with them, and
+   * what waits is moved along by each collection of the young generation: with 512 clients that took 14 % of the CPU (record 32). Only who
+   * has just been answered is held back, as nobody else will ask as soon.
+   */
+  #holdBack(): void {
+    this.#isHeldBack = true;
+    this.#socket.pause();
+    whenThereIsRoom(() => this.readOn());
+  }
+
+  /** Reads from it again, if it was held back: what had come meanwhile is read in the next turn. */
+  readOn(): void {
+    if (!this.#isHeldBack) return;
+    this.#isHeldBack = false;
+    this.#idleSince = performance.now();
+    this.#socket.resume();
   }
 
   #remove(res: ServerResponse): void {

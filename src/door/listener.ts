@@ -10,6 +10,7 @@ import { endBehindUpgrade } from '../wire/ignored-upgrade.ts';
 import { endReadably } from '../wire/linger.ts';
 import { parseWhileOpen } from '../wire/parse-while-open.ts';
 import { openAcceptors } from './acceptors.ts';
+import type { Connections } from './connections.ts';
 import { answerClientError, report, type UnreadableOptions } from './unreadable.ts';
 
 type Handle = (req: IncomingMessage, res: ServerResponse) => void;
@@ -114,15 +115,16 @@ function leadToHandler(server: Server, options: ListenerOptions): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     answerClientError(error, socket, options);
   });
-  server.on('timeout', endUnlessAsked);
+  server.on('timeout', (socket: Socket) => endUnlessAsked(socket, options.connections));
 }
 
 /**
- * The time of an idle connection is over. Node would end it at once, unread: if the process was held up, a request may wait in it
- * that was sent long before.
+ * The time of an idle connection is over. Node would end it at once, unread: if the process was held up, or the connection held back, a
+ * request may wait in it that was sent long before.
  */
-function endUnlessAsked(socket: Socket): void {
+function endUnlessAsked(socket: Socket, connections: Connections): void {
   const { bytesRead } = socket;
+  connections.of(socket)?.readOn();
   whenAllIsRead(() => {
     if (socket.bytesRead === bytesRead) socket.destroy();
   });

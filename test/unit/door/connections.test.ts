@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Limits } from '../../../src/config/config.ts';
@@ -8,6 +8,7 @@ import { Connections } from '../../../src/door/connections.ts';
 import { Visit } from '../../../src/visit.ts';
 import { parseWhileOpen } from '../../../src/wire/parse-while-open.ts';
 import { collectGarbage } from '../../helpers/collect-garbage.ts';
+import { keepJammed } from '../../helpers/keep-jammed.ts';
 import { listen } from '../../helpers/listen.ts';
 import { parseResponses } from '../../helpers/parse-responses.ts';
 import { until, type Scene } from '../../helpers/poll.ts';
@@ -18,7 +19,7 @@ async function startServer(
   t: Scene,
   bounds: Pick<Limits, 'inFlight' | 'inFlightPerConnection'>,
   answer: (leave: () => void, res: ServerResponse) => void,
-): Promise<{ readonly connections: Connections; readonly port: number }> {
+): Promise<{ readonly connections: Connections; readonly port: number; readonly server: Server }> {
   const connections = new Connections({ connections: 9, ...bounds } as Limits);
   const server = createServer((req, res) => {
     req.visit = new Visit('id', { peer: '', client: '', trusted: false });
@@ -28,7 +29,7 @@ async function startServer(
     const connection = connections.opened(socket);
     parseWhileOpen(socket, () => connections.takesMore(connection));
   });
-  return { connections, port: await listen(t, server) };
+  return { connections, port: await listen(t, server), server };
 }
 
 test('nothing is left only when every request has been settled, and not as soon as its connection is gone', async (t) => {
@@ -140,4 +141,34 @@ test('a drain ends a connection only after a while of its own, however long that
     connections.endIdle({ closeIdleConnections }, 250);
     assert.equal(closeIdleConnections.mock.callCount(), times);
   }
+});
+
+test('in a jam who has been answered is read again only when that is over, and is not idle to a drain until then', async (t) => {
+  const asked: (string | undefined)[] = [];
+  const bounds = { inFlight: 9, inFlightPerConnection: 9 };
+  const { connections, port, server } = await startServer(t, bounds, (leave, res) => {
+    asked.push(res.req.url);
+    res.end();
+    leave();
+  });
+  const [silent, early, late] = [await openRaw(t, port), await openRaw(t, port), await openRaw(t, port)];
+  early.write(requestBytes('GET /early'));
+  await early.responses(1);
+  const endJam = keepJammed(t);
+  late.write(requestBytes('GET /late'));
+  await late.responses(1);
+  late.write(requestBytes('GET /late/next'));
+  early.write(requestBytes('GET /early/next'));
+  await early.responses(2);
+  assert.deepEqual(asked, ['/early', '/late', '/early/next']);
+
+  const now = performance.now();
+  connections.drain();
+  const { mock } = t.mock.method(performance, 'now', () => now + 60_000);
+  connections.endIdle(server, 250);
+  mock.restore();
+  await silent.receivedUntilClose();
+  endJam();
+  await late.responses(2);
+  assert.equal(asked.at(-1), '/late/next');
 });

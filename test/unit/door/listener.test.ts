@@ -11,6 +11,7 @@ import { Visit } from '../../../src/visit.ts';
 import { collectGarbage, memoryUsed } from '../../helpers/collect-garbage.ts';
 import { countRequests } from '../../helpers/count-requests.ts';
 import { holdUp } from '../../helpers/hold-up.ts';
+import { keepJammed } from '../../helpers/keep-jammed.ts';
 import { until } from '../../helpers/poll.ts';
 import { exchange, openRaw, requestBytes, type RawSocket } from '../../helpers/raw-socket.ts';
 import { refuses } from '../../helpers/refuses.ts';
@@ -244,6 +245,25 @@ test('who asks is answered, though the process then stood still for longer than 
     const answers = await client.responses(count);
     assert.equal(answers[count - 1]?.text, 'answered');
   }
+  await silent.receivedUntilClose();
+  await listener.close(0);
+});
+
+test('who asks on a connection that a jam keeps from being read is answered when its time is over', async (t) => {
+  const { port, listener } = await listenWith(t, {
+    answer: (_, res) => res.end('answered'),
+    onUnreadable: ({ cause }) => assert.fail(String(cause)),
+    keepAliveMs: 100,
+  });
+  keepJammed(t);
+  const [asking, silent] = [await openRaw(t, port), await openRaw(t, port)];
+  for (const client of [asking, silent]) {
+    client.write(requestBytes('GET /'));
+    await client.responses(1);
+  }
+  asking.write(requestBytes('GET /'));
+  const answers = await asking.responses(2);
+  assert.equal(answers[1]?.text, 'answered');
   await silent.receivedUntilClose();
   await listener.close(0);
 });

@@ -10,9 +10,10 @@ const program = fileURLToPath(new URL('../../../fixtures/fill-young-generation.t
 
 describe('the young generation', { concurrency: true }, () => {
   for (const { title, seen, flags, mb } of [
-    { title: 'stays small while few are in flight', seen: [128], flags: youngGeneration, mb: 10 },
-    { title: 'grows in a crowd', seen: [128, 129], flags: youngGeneration, mb: 16 },
-    { title: 'grows no more once the crowd has left', seen: [129, 128], flags: youngGeneration, mb: 10 },
+    { title: 'stays small while few are in flight', seen: [256, 256], flags: youngGeneration, mb: 10 },
+    { title: 'stays small in a crowd that leaves at once', seen: [257, 256], flags: youngGeneration, mb: 10 },
+    { title: 'grows in a crowd', seen: [257, 257], flags: youngGeneration, mb: 16 },
+    { title: 'grows no more once the crowd has left', seen: [257, 257, 256], flags: youngGeneration, mb: 10 },
     {
       title: 'grows as V8 likes from the size that somebody chose',
       seen: [0],
