@@ -150,7 +150,7 @@ function isBetween({ pid }: Started): boolean {
 async function runRound(scenario: Scenario, one: Running, options: RunOptions): Promise<void> {
   const { measured, started } = one;
   const { pace, progress, requestsPerSecond } = options;
-  const { load } = scenario;
+  const load = loadOf(scenario, measured.subject);
   const what = `${scenario.name}: ${measured.subject.name}`;
   if (!one.isWarm) {
     progress(`${what} warms up`);
@@ -165,6 +165,10 @@ async function runRound(scenario: Scenario, one: Running, options: RunOptions): 
   const seen = await runOn(started, paced, pace.seconds, options);
   const after = isBetween(started) ? cpuMs(started.pid) : 0;
   measured.rounds.push({ ...seen, cpuMs: after - before });
+}
+
+function loadOf({ load }: Scenario, { keys }: Subject): Load {
+  return keys === undefined ? load : { ...load, keysAtRandom: keys };
 }
 
 async function runOn(

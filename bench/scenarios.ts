@@ -157,13 +157,13 @@ export const scenarios: readonly Scenario[] = [
     title: '1,000,000 keys, 1,000 of them called at random, 64 connections',
     keysKnown: 1_000_000,
     load: { ...full(64, name), keysAtRandom: 1000 },
-    subjects: [...peers, ...storedKeys],
+    subjects: [...peers, 'gatehouse 1,000 stored keys', ...storedKeys],
   },
   {
     name: 'keys-1000000',
     title: '1,000,000 keys called at random, 64 connections',
     load: { ...full(64, name), keysAtRandom: 1_000_000 },
-    subjects: [...peers, ...storedKeys],
+    subjects: [...peers, 'gatehouse 1,000 stored keys', ...storedKeys],
   },
   {
     name: 'workers',

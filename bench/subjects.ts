@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '../test/helpers/free-port.ts';
 import { CannotRun } from './cannot-run.ts';
@@ -8,7 +8,7 @@ import { importKeys } from './import-keys.ts';
 import { adviceFor, cores, findLua, here, main, need } from './machine.ts';
 import { nginxLua, nginxProxy } from './nginx.ts';
 import { start, type Started } from './processes.ts';
-import { startNginx, startPeer, type Surroundings } from './surroundings.ts';
+import { startNginx, startPeer, startRedis, type Surroundings } from './surroundings.ts';
 
 /** Something that is measured. */
 export interface Subject {
@@ -18,6 +18,8 @@ export interface Subject {
   readonly kind: 'gateway' | 'peer' | 'passthrough';
   /** Compiled while it runs: Node needs some 60,000 requests before it goes at full speed. */
   readonly warmsUp: boolean;
+  /** How many keys it knows, and how many of them are called, if fewer than by the others of its scenario. */
+  readonly keys?: number;
   /** Starts it, pinned to its core. Rejects with CannotRun if that is not a fault. */
   readonly start: (around: Surroundings) => Promise<Started>;
 }
@@ -65,6 +67,7 @@ export const subjects: readonly Subject[] = [
     uploads: 'stream',
   }),
   gateway('gatehouse stored keys', 'Redis, leased, keys in the store', { keysIn: 'store' }),
+  fewKeys('gatehouse 1,000 stored keys', 'the same with 1,000 keys, in a Redis of its own', 1000),
   gateway('gatehouse sqlite stored keys', 'SQLite, leased, keys in the store', {
     store: 'sqlite',
     keysIn: 'store',
@@ -86,6 +89,31 @@ function gateway(name: string, about: string, over: Partial<Variant>, pin: strin
     kind: 'gateway',
     warmsUp: true,
     start: (around) => startGateway({ ...base, ...over }, around, { pin }),
+  };
+}
+
+/** To be measured in turn with one that knows many keys. */
+function fewKeys(name: string, about: string, keys: number): Subject {
+  return {
+    ...gateway(name, about, {}),
+    keys,
+    start: async (around) => {
+      const folder = join(around.folder, String(keys));
+      mkdirSync(folder);
+      const redis = await startRedis(folder);
+      const variant: Variant = { ...base, keysIn: 'store' };
+      try {
+        const started = await startGateway(
+          variant,
+          { ...around, folder, keys, redis },
+          { pin: cores.subject },
+        );
+        return { ...started, stop: async () => void (await Promise.all([started.stop(), redis?.stop()])) };
+      } catch (error) {
+        await redis?.stop();
+        throw error;
+      }
+    },
   };
 }
 

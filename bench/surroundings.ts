@@ -69,7 +69,8 @@ export async function startNginx(
   });
 }
 
-async function startRedis(folder: string): Promise<Started | undefined> {
+/** Starts an empty one, where it is installed. */
+export async function startRedis(folder: string): Promise<Started | undefined> {
   const command = findProgram('redis-server');
   if (command === undefined) return undefined;
   const port = await freePort();

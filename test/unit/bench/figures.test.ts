@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { judge } from '../../../bench/bar.ts';
+import { judge, notMeasured } from '../../../bench/bar.ts';
 import { lineOf, type Round } from '../../../bench/line.ts';
 import { readSeen, type Request } from '../../../bench/load.ts';
 import { secondsOf } from '../../../bench/measure.ts';
@@ -72,6 +72,13 @@ test('the bar compares medians, tells how far the rounds lie apart, and takes th
   ]);
   const memory = rows.get('peak resident memory, one process, any scenario but uploads');
   assert.deepEqual(memory, ['150.3 MB', '', '150 MB', '110 MB', 'missed'], 'uploads aside');
+});
+
+test('a whole run measures every row of the bar', () => {
+  const lines = scenarios.flatMap(({ name, subjects: names }) =>
+    names.map((each) => line(name, each, [round({})])),
+  );
+  for (const [title = '', value] of judge(lines)) assert.notEqual(value, notMeasured, title);
 });
 
 test('a terminal is told of the bar only what was measured', () => {
