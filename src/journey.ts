@@ -32,8 +32,9 @@ export type Travel = (req: IncomingMessage, res: ServerResponse) => Promise<void
 
 /**
  * THE JOURNEY of a request. Each stage takes what earlier stages found, and returns or throws a Refusal, which the one answerer
- * turns into a response; the statuses it may refuse with stand beside it. Only `forward` touches an upstream, so a refused request
- * never gets there. What `admit` reserved is charged or given back by what really happened, however the journey ends.
+ * turns into a response; the statuses it may refuse with stand beside it, those of a body that streams beside `readBody`. Only
+ * `forward` touches an upstream, so a refused request never gets there. What `admit` reserved is charged or given back by what
+ * really happened, however the journey ends.
  */
 export function createJourney(by: Provisions): Travel {
   return async function travel(req, res) {
@@ -56,7 +57,7 @@ export function createJourney(by: Provisions): Travel {
 
       if (head.path === by.usage.path) {
         visit.route = usageRoute;
-        return await showUsage(res, { head, caller, requestId: visit.id }, by.usage); // 405 500 503
+        return await showUsage(res, { head, caller, requestId: visit.id }, by.usage); // 405 499 500 503
       }
 
       const route = findRoute(head, by.routes, Date.now()); //          404 405 410
@@ -65,12 +66,12 @@ export function createJourney(by: Provisions): Travel {
       authorise(caller, route, head.path); //                           403
       const handshake = checkUpgrade(req, head, route); //              400
 
-      const grant = await admit(res, { caller, route }, by.admission); // 429 500 503
+      const grant = await admit(res, { caller, route }, by.admission); // 429 499 500 503
       visit.owed = grant.owed;
       let released: Promise<void> | void = undefined;
       try {
         const order = { head, rule: route.body, rooms: by.bodyRooms, arrivals: visit };
-        const body = await readBody(res, order); //                     400 408 413 415 503
+        const body = await readBody(res, order); //                     400 408 413 415 499 503
         try {
           const parcel = {
             head,

@@ -21,7 +21,7 @@ export interface Admission {
 }
 
 /**
- * Caller + Route → Grant, reserved and not yet charged. 429 500 503.
+ * Caller + Route → Grant, reserved and not yet charged. 429 499 500 503.
  * Answers at once while this process holds units of the caller's quotas. Nothing stays reserved for a client that leaves during a
  * wait. Whoever gets the grant must settle it.
  */

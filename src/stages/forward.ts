@@ -40,7 +40,7 @@ interface Parcel {
 }
 
 /**
- * Parcel → the upstream, and its answer → the client. 499 502 503 504.
+ * Parcel → the upstream, and its answer → the client. 499 502 503 504, and those of `readBody` for a body that streams.
  * The header list is built from scratch: what passes is copied, what is ours is set, so no client can speak in our name.
  */
 export function forward(res: ServerResponse, parcel: Parcel, by: Forwarding): Promise<void> {

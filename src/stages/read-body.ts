@@ -29,7 +29,7 @@ export interface BodyOrder {
 }
 
 /**
- * Head → Body. 400 408 413 415 503.
+ * Head → Body. 400 408 413 415 499 503.
  * Whatever the head alone can decide is decided before a byte is read, and before `100 Continue` invites the client to send.
  * The caller releases the body when it is no longer needed.
  */

@@ -18,7 +18,7 @@ export interface UsageDesk {
 }
 
 /**
- * Caller → its own usage as JSON. 405 500 503.
+ * Caller → its own usage as JSON. 405 499 500 503.
  * Asks no limit and takes nothing from any: a caller that has used up everything can still read it.
  */
 export async function showUsage(
