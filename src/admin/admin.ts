@@ -81,22 +81,22 @@ function createHandler({ configInForce, readiness, metrics, logger }: AdminParts
         throw onlyRead();
       });
   }
-  offer('/livez', function livez(req, res) {
-    sendAnswer(req, res, { status: 200, body: { status: 'live' } });
+  offer('/livez', function livez(_req, res) {
+    sendAnswer(res, { status: 200, body: { status: 'live' } });
   });
   offer('/readyz', async function readyz(req, res) {
     const withoutStore = excludesStore(req.url);
     const { reasons, ...report } = await readiness.check();
     const ready = withoutStore ? report.readyWithoutStore : report.ready;
     const body = { status: ready ? 'ready' : 'not ready', reasons };
-    sendAnswer(req, res, { status: ready ? 200 : 503, body });
+    sendAnswer(res, { status: ready ? 200 : 503, body });
   });
   app.use(function checkHost(req: Request, _res: Response, next: NextFunction) {
     guard.checkHost(req);
     next();
   });
-  offer('/openapi.json', function serveDocument(req, res) {
-    sendText(req, res, { status: 200, headers: jsonType, text: document });
+  offer('/openapi.json', function serveDocument(_req, res) {
+    sendText(res, { status: 200, headers: jsonType, text: document });
   });
   app.use(function serveConsole(req: Request, res: Response, next: NextFunction) {
     if (!servePage(req, res)) next();
@@ -106,24 +106,24 @@ function createHandler({ configInForce, readiness, metrics, logger }: AdminParts
     if (isApiPath(req.url)) void api.answer(req, res, token);
     else next();
   });
-  offer('/metrics', async function serveMetrics(req, res) {
+  offer('/metrics', async function serveMetrics(_req, res) {
     const headers = { 'Content-Type': metrics.contentType };
-    sendText(req, res, { status: 200, headers, text: await print() });
+    sendText(res, { status: 200, headers, text: await print() });
   });
   app.use(function unknown() {
     throw new AdminProblem('not_found', 'Not found');
   });
-  app.use(function failed(error: unknown, req: Request, res: Response, _next: NextFunction) {
+  app.use(function failed(error: unknown, _req: Request, res: Response, _next: NextFunction) {
     const problem = problemOf(error);
     if (problem.code === 'internal')
       logger.error({ cause: describeCause(error) }, 'a fault on the admin listener');
-    sendAnswer(req, res, problem);
+    sendAnswer(res, problem);
   });
   return function handle(req, res) {
     // Express asks nobody for a target that it cannot read: it would answer in its own way, and only once a body has come.
     app(req as Request, res as Response, () => {
       res.shouldKeepAlive = false;
-      sendAnswer(req, res, new AdminProblem('malformed', 'The target is malformed'));
+      sendAnswer(res, new AdminProblem('malformed', 'The target is malformed'));
     });
   };
 }

@@ -64,14 +64,14 @@ export class Api {
 
   async #serve(req: IncomingMessage, res: ServerResponse, token: AdminToken | undefined): Promise<void> {
     try {
-      sendAnswer(req, res, await this.#perform(req, res, token));
+      sendAnswer(res, await this.#perform(req, res, token));
     } catch (error) {
       // A client that broke off gets no answer, and is not our fault.
       if (hasLeft(req, error)) return;
       const problem = problemOf(error);
       if (problem.code === 'internal')
         this.#parts.logger.error({ cause: describeCause(error) }, 'a fault in the admin API');
-      sendAnswer(req, res, problem);
+      sendAnswer(res, problem);
     }
   }
 

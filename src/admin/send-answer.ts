@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { endOnceRead } from '../wire/linger.ts';
 
 /** An answer before it is written. */
@@ -21,13 +21,9 @@ export const commonHeaders = {
 export const jsonType = { 'Content-Type': 'application/json; charset=utf-8' } as const;
 
 /** Writes an answer as JSON. */
-export function sendAnswer(
-  req: IncomingMessage,
-  res: ServerResponse,
-  { status, headers, body }: Answer,
-): void {
-  if (body === undefined) return sendText(req, res, { status, headers, text: '' });
-  sendText(req, res, { status, headers: { ...jsonType, ...headers }, text: JSON.stringify(body) });
+export function sendAnswer(res: ServerResponse, { status, headers, body }: Answer): void {
+  if (body === undefined) return sendText(res, { status, headers, text: '' });
+  sendText(res, { status, headers: { ...jsonType, ...headers }, text: JSON.stringify(body) });
 }
 
 interface TextAnswer extends Omit<Answer, 'body'> {
@@ -35,13 +31,10 @@ interface TextAnswer extends Omit<Answer, 'body'> {
 }
 
 /** The one place that writes the answers of the listener. To HEAD, Node sends only the headers. */
-export function sendText(
-  req: IncomingMessage,
-  res: ServerResponse,
-  { status, headers, text }: TextAnswer,
-): void {
+export function sendText(res: ServerResponse, { status, headers, text }: TextAnswer): void {
   if (res.headersSent || res.destroyed) return;
-  if (!req.complete) endSoon(req, res);
+  const { req } = res;
+  if (!req.complete) endSoon(res);
   res.writeHead(status, {
     ...commonHeaders,
     ...(status === 204 ? {} : { 'Content-Length': Buffer.byteLength(text) }),
@@ -52,7 +45,8 @@ export function sendText(
 }
 
 /** For an answer before all of its request has come: the rest is discarded for a moment, then the connection is cut. */
-function endSoon(req: IncomingMessage, res: ServerResponse): void {
+function endSoon(res: ServerResponse): void {
+  const { req } = res;
   req.resume();
   res.once('finish', () => {
     const timer = setTimeout(() => {

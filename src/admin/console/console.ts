@@ -60,7 +60,7 @@ export function createConsole() {
     if (file === undefined) return false;
     if (req.method !== 'GET' && req.method !== 'HEAD') throw onlyRead();
     const headers = { ...pageHeaders, 'Content-Type': file.type };
-    sendText(req, res, { status: 200, headers, text: file.text });
+    sendText(res, { status: 200, headers, text: file.text });
     return true;
   };
 }
