@@ -4,18 +4,16 @@ import type { PlanRule } from '../config/plan-rule.ts';
 import type { Grant } from '../quota/grants.ts';
 import { requirePlan } from '../quota/plan-of.ts';
 import type { QuotaReading } from '../quota/quota-reading.ts';
-import type { Decision, QuotaRefusal, Quotas } from '../quota/quotas.ts';
+import type { Decision, Quotas } from '../quota/quotas.ts';
 import type { WhenLeft } from '../quota/reserve-order.ts';
 import { Refusal } from '../refusals.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import type { Caller } from './authenticate.ts';
-
-/** What came of asking a caller's limits. */
-type AdmissionOutcome = 'granted' | 'owed' | 'client_gone' | QuotaRefusal['code'];
 
 export interface Admission {
   readonly plans: ReadonlyMap<string, PlanRule>;
   readonly quotas: Pick<Quotas, 'reserve'>;
-  readonly count: (plan: string, outcome: AdmissionOutcome) => void;
+  readonly count: Metrics['countDecision'];
   /** Told of a quota that has just come near its limit: once for each caller, quota and period. */
   readonly warn: (caller: Caller, quota: QuotaReading) => void;
 }
