@@ -70,7 +70,7 @@ export function createJourney(by: Provisions): Travel {
       visit.owed = grant.owed;
       let released: Promise<void> | void = undefined;
       try {
-        const order = { head, rule: route.body, rooms: by.bodyRooms, arrivals: visit };
+        const order = { head, rule: route.body, rooms: by.bodyRooms, visit };
         const body = await readBody(res, order); //                     400 408 413 415 499 503
         try {
           const parcel = {

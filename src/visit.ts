@@ -33,7 +33,7 @@ export class Visit {
   /** Why a key was not valid, and which it was where one was found: for the log, never for the client. */
   keyProblem: string | undefined;
   refusedKeyId: string | undefined;
-  /** How its body does not fit a schema that only reports. */
+  /** How its body does not fit a schema that only reports: the sentence of the refusal, which holds no value. */
   mismatch: string | undefined;
   /** Whose fault the refusal is, when the catalogue's answer does not apply. */
   fault: Fault | undefined;

@@ -2,13 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { ArrivalRule } from '../config/config.ts';
 import { printSize } from '../config/units.ts';
 import { Refusal } from '../refusals.ts';
+import type { Visit } from '../visit.ts';
 import { afterReading } from '../waiting/when-all-is-read.ts';
 import { bodyBroken, brokenBy } from '../wire/broken-body.ts';
-
-/** What is counted of a body while it arrives. */
-export interface Arrivals {
-  bytesIn: number;
-}
 
 /** A body that is being read. */
 export interface ArrivingBody {
@@ -29,7 +25,8 @@ type Chunks = Required<
 interface ReadingRule extends ArrivalRule {
   /** The refusal of a body that takes longer than it may. */
   readonly tooSlow: 'request_timeout' | 'upload_too_slow';
-  readonly arrivals: Arrivals;
+  /** Counts what has come. */
+  readonly visit: Pick<Visit, 'bytesIn'>;
 }
 
 /**
@@ -119,7 +116,7 @@ class Arrival implements Chunks {
   readonly #take = (chunk: Buffer): void => {
     this.#chunks.push(chunk);
     this.#windowBytes += chunk.length;
-    this.#rule.arrivals.bytesIn += chunk.length;
+    this.#rule.visit.bytesIn += chunk.length;
     // Nearly always its reader waits already: to pause at each and go on again is a dozen calls and two ticks (record 27).
     if (this.#chunks.length > 1) this.#req.pause();
     this.#wake?.();

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { printSize } from '../config/units.ts';
 import { Refusal } from '../refusals.ts';
+import type { Visit } from '../visit.ts';
 import { afterReading } from '../waiting/when-all-is-read.ts';
 import { bodyBroken, breakBody, brokenBy } from '../wire/broken-body.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
-import type { Arrivals } from './arriving-body.ts';
 import { noBodyMemory, type BodyMemory } from './body-memory.ts';
 
 interface Collecting {
@@ -14,7 +14,7 @@ interface Collecting {
     readonly requestMs: number;
   };
   /** Counts the bytes, even if they never make a whole body. */
-  readonly arrivals: Arrivals;
+  readonly visit: Pick<Visit, 'bytesIn'>;
 }
 
 /**
@@ -41,7 +41,7 @@ export function takeArrived(
 export function collectBody(
   req: IncomingMessage,
   sizeMax: number,
-  { rooms: { memory, requestMs }, arrivals }: Collecting,
+  { rooms: { memory, requestMs }, visit }: Collecting,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const reason = req.destroyed ? new Refusal('client_gone') : brokenBy(req);
@@ -59,7 +59,7 @@ export function collectBody(
       if (collected.length + length > sizeMax) return fail(tooLarge(sizeMax));
       if (!memory.take(length)) return fail(noBodyMemory());
       collected.takeOver(chunk);
-      arrivals.bytesIn += length;
+      visit.bytesIn += length;
     }
     function finish(): void {
       stopListening();

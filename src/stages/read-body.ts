@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { readArriving, type Arrivals } from '../bodies/arriving-body.ts';
+import { readArriving } from '../bodies/arriving-body.ts';
 import { inMemory, noBodyMemory, type BodyMemory } from '../bodies/body-memory.ts';
 import { noBody, type Body } from '../bodies/body.ts';
 import { collectBody, takeArrived, tooLarge } from '../bodies/collect-body.ts';
-import type { MismatchNote } from '../bodies/mismatch-note.ts';
 import type { AnyBodyRule, BodyRule, JsonBodyRule, UploadBodyRule } from '../config/config.ts';
 import { Refusal } from '../refusals.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
+import type { Visit } from '../visit.ts';
 import type { Head } from './check-request.ts';
 import { readAny } from './read-any.ts';
 import { readJson, requireJsonContentType } from './read-json.ts';
@@ -25,7 +25,7 @@ export interface BodyOrder {
   readonly head: Head;
   readonly rule: BodyRule;
   readonly rooms: BodyRooms;
-  readonly arrivals: Arrivals & MismatchNote;
+  readonly visit: Pick<Visit, 'bytesIn' | 'mismatch'>;
 }
 
 /**
@@ -65,23 +65,23 @@ async function readNothing(req: IncomingMessage, order: BodyOrder): Promise<Body
 }
 
 function readWholeJson(res: ServerResponse, order: BodyOrder, rule: JsonBodyRule): Body | Promise<Body> {
-  const { head, rooms, arrivals } = order;
+  const { head, rooms, visit } = order;
   requireJsonContentType(head.contentType, rule.suffixed);
   if (head.contentLength !== undefined && head.contentLength > rule.sizeMax) throw tooLarge(rule.sizeMax);
   if (head.expectsContinue) res.writeContinue();
   const bytes =
     head.contentLength === 0 ? noBody.bytes : takeArrived(res.req, head.contentLength, rooms.memory);
   if (bytes !== undefined) {
-    arrivals.bytesIn = bytes.length;
+    visit.bytesIn = bytes.length;
     return checkJson(bytes, rule, order);
   }
   return collectBody(res.req, rule.sizeMax, order).then((collected) => checkJson(collected, rule, order));
 }
 
-function checkJson(bytes: Buffer, rule: JsonBodyRule, { rooms, arrivals }: BodyOrder): Body {
+function checkJson(bytes: Buffer, rule: JsonBodyRule, { rooms, visit }: BodyOrder): Body {
   const body = inMemory(bytes, rooms.memory);
   try {
-    arrivals.mismatch = readJson(bytes, rule);
+    visit.mismatch = readJson(bytes, rule);
   } catch (refusal) {
     body.release();
     throw refusal;
@@ -91,19 +91,19 @@ function checkJson(bytes: Buffer, rule: JsonBodyRule, { rooms, arrivals }: BodyO
 
 async function readAnything(
   res: ServerResponse,
-  { head, rooms, arrivals }: BodyOrder,
+  { head, rooms, visit }: BodyOrder,
   { arrival, sizeMax }: AnyBodyRule,
 ): Promise<Body> {
   const { contentLength } = head;
   if (contentLength !== undefined && contentLength > sizeMax) throw tooLarge(sizeMax);
   if (head.expectsContinue) res.writeContinue();
-  const arriving = readArriving(res.req, { ...arrival, tooSlow: 'request_timeout', arrivals });
+  const arriving = readArriving(res.req, { ...arrival, tooSlow: 'request_timeout', visit });
   return await readAny(arriving, { contentLength, sizeMax, memory: rooms.memory });
 }
 
 async function readUploaded(
   res: ServerResponse,
-  { head, rooms, arrivals }: BodyOrder,
+  { head, rooms, visit }: BodyOrder,
   { upload, arrival }: UploadBodyRule,
 ): Promise<Body> {
   requireUploadHead(head, upload);
@@ -112,8 +112,8 @@ async function readUploaded(
   const giveBack = (): void => rooms.memory.giveBack(held);
   try {
     if (head.expectsContinue) res.writeContinue();
-    const arriving = readArriving(res.req, { ...arrival, tooSlow: 'upload_too_slow', arrivals });
-    const order = { head, rule: upload, spools: rooms.spools, note: arrivals, released: giveBack };
+    const arriving = readArriving(res.req, { ...arrival, tooSlow: 'upload_too_slow', visit });
+    const order = { head, rule: upload, spools: rooms.spools, visit, released: giveBack };
     return await readUpload(arriving, order);
   } catch (error) {
     giveBack();

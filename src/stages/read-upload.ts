@@ -1,13 +1,13 @@
 import type { ArrivingBody } from '../bodies/arriving-body.ts';
 import type { StreamedBody } from '../bodies/body.ts';
 import { waitForFirst } from '../bodies/first-chunk.ts';
-import type { MismatchNote } from '../bodies/mismatch-note.ts';
 import { fieldsBytesMax } from '../config/held-bytes.ts';
 import type { UploadRule } from '../config/upload-rule.ts';
 import { checkUpload, checkUploadSize } from '../uploads/check-upload.ts';
 import { readBoundary } from '../uploads/read-boundary.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
 import { missing } from '../uploads/upload-refusals.ts';
+import type { Visit } from '../visit.ts';
 import type { Head } from './check-request.ts';
 
 /** How an upload is read. */
@@ -15,7 +15,7 @@ interface UploadOrder {
   readonly head: Head;
   readonly rule: UploadRule;
   readonly spools: SpoolRoom;
-  readonly note: MismatchNote;
+  readonly visit: Pick<Visit, 'mismatch'>;
   /** Called once when nothing of the upload is held any more. */
   readonly released: () => void;
 }
@@ -26,8 +26,8 @@ interface UploadOrder {
  * file has passed. When it throws, nothing has been sent and nothing is held.
  */
 export async function readUpload(arriving: ArrivingBody, order: UploadOrder): Promise<StreamedBody> {
-  const { head, rule, note } = order;
-  const checked = checkUpload(arriving.chunks, { contentType: head.contentType, rule, note });
+  const { head, rule, visit } = order;
+  const checked = checkUpload(arriving.chunks, { contentType: head.contentType, rule, visit });
   if (order.rule.forward === 'whole') return await spooled(checked, order);
   return await streamed(checked, arriving, order);
 }

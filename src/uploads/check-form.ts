@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
-import type { MismatchNote } from '../bodies/mismatch-note.ts';
 import { printSize } from '../config/units.ts';
 import type { FileRule, FormRule } from '../config/upload-rule.ts';
 import { looseFieldName } from '../content/form-names.ts';
 import { Refusal } from '../refusals.ts';
+import type { Visit } from '../visit.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
 import { checkFileName, type FileNameRule } from './check-file-name.ts';
 import { FileTypeCheck } from './check-file-type.ts';
@@ -38,7 +38,7 @@ type OpenPart = (OpenFile | OpenField) & { readonly fact: PartFact };
 /** Checks the parts of a form against its rule as they arrive, and reports each part it has read to its end. */
 export class FormCheck implements PartHandler {
   readonly #rule: FormRule;
-  readonly #note: MismatchNote;
+  readonly #visit: Pick<Visit, 'mismatch'>;
   readonly #partRead: (fact: PartFact) => void;
   readonly #counts = new Map<string, number>();
   readonly #values = new Map<string, string[]>();
@@ -48,9 +48,9 @@ export class FormCheck implements PartHandler {
   #hasFile = false;
   #part: OpenPart | undefined;
 
-  constructor(rule: FormRule, note: MismatchNote, partRead: (fact: PartFact) => void) {
+  constructor(rule: FormRule, visit: Pick<Visit, 'mismatch'>, partRead: (fact: PartFact) => void) {
     this.#rule = rule;
-    this.#note = note;
+    this.#visit = visit;
     this.#partRead = partRead;
   }
 
@@ -215,7 +215,7 @@ export class FormCheck implements PartHandler {
   /** What is wrong by the schema alone. The first of it is told, as in a refusal. */
   #mismatch(message: string, detail?: string): void {
     if (this.#rule.fields.onMismatch === 'refuse') throw invalid(message, detail);
-    this.#note.mismatch ??= message;
+    this.#visit.mismatch ??= message;
   }
 
   /** The name of a text field where the rule knows it: what only the client chose is not repeated. */

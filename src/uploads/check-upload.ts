@@ -1,7 +1,7 @@
 import { tooLarge } from '../bodies/collect-body.ts';
-import type { MismatchNote } from '../bodies/mismatch-note.ts';
 import type { FormRule, BareFileRule, UploadRule } from '../config/upload-rule.ts';
 import { Refusal } from '../refusals.ts';
+import type { Visit } from '../visit.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
 import { letGo } from '../wire/let-go.ts';
 import { FileTypeCheck } from './check-file-type.ts';
@@ -16,7 +16,7 @@ import { fileTooLarge, fileTooSmall, missing } from './upload-refusals.ts';
 interface CheckOrder {
   readonly contentType: string | undefined;
   readonly rule: UploadRule;
-  readonly note: MismatchNote;
+  readonly visit: Pick<Visit, 'mismatch'>;
 }
 
 /**
@@ -27,10 +27,10 @@ interface CheckOrder {
  */
 export async function* checkUpload(
   body: AsyncIterable<Buffer>,
-  { contentType, rule, note }: CheckOrder,
+  { contentType, rule, visit }: CheckOrder,
 ): AsyncGenerator<Buffer, void> {
   const check =
-    rule.kind === 'form' ? await openForm(contentType, rule, note) : openBareFile(contentType, rule);
+    rule.kind === 'form' ? await openForm(contentType, rule, visit) : openBareFile(contentType, rule);
   const waiting = new CollectedBytes();
   let last: Buffer = nothing;
   let bytes = 0;
@@ -82,11 +82,11 @@ interface UploadCheck {
 async function openForm(
   contentType: string | undefined,
   rule: FormRule,
-  note: MismatchNote,
+  visit: Pick<Visit, 'mismatch'>,
 ): Promise<UploadCheck> {
   const boundary = readBoundary(contentType);
   const second = await createSecondReading(boundary);
-  const form = new FormCheck(rule, note, (fact) => second.expect(fact));
+  const form = new FormCheck(rule, visit, (fact) => second.expect(fact));
   const reader = new MultipartReader(boundary, form);
   return {
     write: (chunk) => {

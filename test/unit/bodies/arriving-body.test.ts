@@ -10,9 +10,9 @@ import { fakeTimers } from '../../helpers/fake-timers.ts';
 
 function arrive({ timeoutMs = 60_000, bytesPerSecondMin = 0 } = {}) {
   const req = new IncomingMessage(new Socket());
-  const arrivals = { bytesIn: 0 };
-  const body = readArriving(req, { timeoutMs, bytesPerSecondMin, tooSlow: 'upload_too_slow', arrivals });
-  return { req, body, arrivals };
+  const visit = { bytesIn: 0 };
+  const body = readArriving(req, { timeoutMs, bytesPerSecondMin, tooSlow: 'upload_too_slow', visit });
+  return { req, body, visit };
 }
 
 async function collect(chunks: AsyncIterable<Buffer>): Promise<string> {
@@ -38,13 +38,13 @@ function clockOf(t: TestContext): (ms: number) => Promise<void> {
 const refusedWith = (code: string) => (error: unknown) => error instanceof Refusal && error.code === code;
 
 test('a body is read to its end, counted as it comes', async () => {
-  const { req, body, arrivals } = arrive();
+  const { req, body, visit } = arrive();
   const all = collect(body.chunks);
   req.push('ab');
   await turn();
   req.push('c');
   await turn();
-  assert.equal(arrivals.bytesIn, 3);
+  assert.equal(visit.bytesIn, 3);
   req.push(null);
   assert.equal(await all, 'abc');
 });

@@ -13,19 +13,19 @@ const memoryBytes = 10;
 function arrive(sizeMax: number) {
   const req = new IncomingMessage(new Socket());
   const memory = new BodyMemory(memoryBytes);
-  const arrivals = { bytesIn: 0 };
-  const body = collectBody(req, sizeMax, { rooms: { memory, requestMs: 60_000 }, arrivals });
-  return { req, memory, arrivals, body };
+  const visit = { bytesIn: 0 };
+  const body = collectBody(req, sizeMax, { rooms: { memory, requestMs: 60_000 }, visit });
+  return { req, memory, visit, body };
 }
 
 /** Whether nothing of the memory is taken. */
 const isFree = (memory: BodyMemory): boolean => memory.take(memoryBytes) && !memory.take(1);
 
 test('a body of exactly the limit is collected, and its memory stays taken', async () => {
-  const { req, memory, arrivals, body } = arrive(6);
+  const { req, memory, visit, body } = arrive(6);
   for (const piece of ['abc', 'def', null]) req.push(piece);
   assert.equal(String(await body), 'abcdef');
-  assert.equal(arrivals.bytesIn, 6);
+  assert.equal(visit.bytesIn, 6);
   assert.deepEqual([memory.take(5), memory.take(4)], [false, true]);
 });
 

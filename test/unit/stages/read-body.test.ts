@@ -10,7 +10,7 @@ import { compileBodySchema } from '../../helpers/compile-body-schema.ts';
 function scene(head: object, rule: object) {
   const req = new IncomingMessage(new Socket());
   const rooms = { memory: new BodyMemory(100), requestMs: 60_000 };
-  const order = { head, rule, rooms, arrivals: { bytesIn: 0 } } as unknown as BodyOrder;
+  const order = { head, rule, rooms, visit: { bytesIn: 0 } } as unknown as BodyOrder;
   return { req, order, read: async () => await readBody(new ServerResponse(req), order) };
 }
 
@@ -63,7 +63,7 @@ test('JSON may be as large as its limit, whether it says how large it is or not'
       if (contentLength === undefined) req.push(null);
       if (isTaken) assert.equal((await read()).length, text.length);
       else await assert.rejects(read, { code: 'body_too_large' });
-      if (isTaken) assert.equal(order.arrivals.bytesIn, text.length);
+      if (isTaken) assert.equal(order.visit.bytesIn, text.length);
     }
   }
 });

@@ -19,7 +19,7 @@ for (const forward of ['whole', 'stream'] as const) {
     let releases = 0;
     const body = await readUpload(
       { chunks: chunksOf(samples.wav), stop: () => (stops += 1) },
-      { head, rule, spools, note: { mismatch: undefined }, released: () => (releases += 1) },
+      { head, rule, spools, visit: { mismatch: undefined }, released: () => (releases += 1) },
     );
     assert.equal(releases, 0);
     await body.release();

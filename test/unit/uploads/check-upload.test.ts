@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Busboy } from '@fastify/busboy';
-import type { MismatchNote } from '../../../src/bodies/mismatch-note.ts';
 import type { FieldKind } from '../../../src/config/body-schema/field-kinds.ts';
 import type { FileRule, FormRule, BareFileRule, UploadRule } from '../../../src/config/upload-rule.ts';
 import { Refusal, type RefusalCode } from '../../../src/refusals.ts';
 import { checkUpload, checkUploadSize } from '../../../src/uploads/check-upload.ts';
+import type { Visit } from '../../../src/visit.ts';
 import { boundary, chunksOf, formBody, type Part } from '../../helpers/form-body.ts';
 import { samples, wav } from '../../helpers/sample-files.ts';
 
@@ -696,13 +696,13 @@ async function run(
   }
   const passed = Buffer.concat(out);
   assert.ok(passed.equals(body.subarray(0, passed.length)), 'the bytes must come out unchanged');
-  const came = { passed: passed.length, reported: order.note.mismatch };
+  const came = { passed: passed.length, reported: order.visit.mismatch };
   return problem ? { ...came, problem } : came;
 }
 
 function orderFor(rule: UploadRule) {
-  const report: MismatchNote = { mismatch: undefined };
-  return { contentType: contentTypeOf(rule), rule, note: report };
+  const visit: Pick<Visit, 'mismatch'> = { mismatch: undefined };
+  return { contentType: contentTypeOf(rule), rule, visit };
 }
 
 function contentTypeOf(rule: UploadRule): string {
