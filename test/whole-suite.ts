@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 const written = join(import.meta.dirname, '../node_modules/.cache/gatehouse-tests');
 
 /** These look at the heap of their process. */
-const alone = [join('unit', 'commands', 'heap'), join('unit', 'upstream', 'join-sockets')];
+const alone = [join('unit', 'commands', 'heap'), join('unit', 'upstream', 'streamed', 'join-sockets')];
 
 /** Of the shares of `unit` this one waits for most of its time. */
 const waiting = 'unit-upstream';

@@ -2,7 +2,6 @@ import { styleText } from 'node:util';
 import { printAddress } from '../config/addresses.ts';
 import type { BodyRule, Config, JsonBodyRule, Route, UpstreamConfig, Version } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
-import { printLimits } from '../config/print-plan.ts';
 import { printStore } from '../config/print-store.ts';
 import { ConfigErrors, ConfigUnreadable } from '../config/problems.ts';
 import { printSize } from '../config/units.ts';
@@ -10,6 +9,7 @@ import type { AllowedTypes, UploadRule } from '../config/upload-rule.ts';
 import { counted, listed } from '../config/wording.ts';
 import { alignRows } from './columns.ts';
 import { exitCodes } from './exit-codes.ts';
+import { printLimits } from './print-plan.ts';
 
 /** As far as it is used here. */
 interface Process {

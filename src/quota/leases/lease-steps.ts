@@ -2,8 +2,8 @@ import { BoundedMap } from '../../collections/bounded-map.ts';
 import { isOutage, type Counter, type DrawOrder, type UnitsOrder } from '../../stores/ledger.ts';
 import { FreshIds } from '../fresh-ids.ts';
 import type { LedgerAccess } from '../ledger-access.ts';
-import { Outbox, repeatableForEver } from '../outbox.ts';
 import type { Lease } from './lease.ts';
+import { Outbox, repeatableForEver } from './outbox.ts';
 import { Owed } from './owed.ts';
 
 /**

@@ -16,11 +16,11 @@ import {
   switchedUnasked,
 } from '../failures.ts';
 import { checkSwitch, type Handshake } from '../handshake.ts';
-import { joinSockets } from '../join-sockets.ts';
 import type { OpenSocket } from '../open-sockets.ts';
 import { type AnswerSource, type LaneParts, Relay } from '../relay.ts';
 import type { Seats } from '../seats.ts';
 import { BodySender, type KeptConnection } from './body-sender.ts';
+import { joinSockets } from './join-sockets.ts';
 import { judgeHead } from './judge-head.ts';
 
 /** A request whose body is read while it is sent. */

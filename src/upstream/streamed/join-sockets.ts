@@ -1,10 +1,10 @@
 import type { Duplex } from 'node:stream';
-import { Countdown } from '../waiting/countdown.ts';
-import { afterReading } from '../waiting/when-all-is-read.ts';
-import { gatherPieces } from '../wire/gather-pieces.ts';
-import type { Progress } from './exchange.ts';
-import { GatheringWriter } from './gathering-writer.ts';
-import type { Joined, OpenSocket } from './open-sockets.ts';
+import { Countdown } from '../../waiting/countdown.ts';
+import { afterReading } from '../../waiting/when-all-is-read.ts';
+import { gatherPieces } from '../../wire/gather-pieces.ts';
+import type { Progress } from '../exchange.ts';
+import { GatheringWriter } from '../gathering-writer.ts';
+import type { Joined, OpenSocket } from '../open-sockets.ts';
 
 interface Join {
   readonly client: OpenSocket;

@@ -1,6 +1,6 @@
-import type { Plan } from './config.ts';
-import { printAnchor, printTime } from './period-words.ts';
-import { rateUnits, type PeriodRule, type PlanRule, type QuotaRule } from './plan-rule.ts';
+import type { Plan } from '../config/config.ts';
+import { printAnchor, printTime } from '../config/period-words.ts';
+import { rateUnits, type PeriodRule, type PlanRule, type QuotaRule } from '../config/plan-rule.ts';
 
 /** The limits of a plan as one phrase: `monthly 1000 per month, 10 per second (burst 20), 8 at once`. */
 export function printLimits(plan: Plan): string {

@@ -4,14 +4,14 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { holdBytes } from '../../../src/upstream/handshake.ts';
-import { joinSockets } from '../../../src/upstream/join-sockets.ts';
-import { OpenSockets, type OpenSocket } from '../../../src/upstream/open-sockets.ts';
-import { memoryUsed } from '../../helpers/collect-garbage.ts';
-import { holdUp } from '../../helpers/hold-up.ts';
-import { listen } from '../../helpers/listen.ts';
-import { until, type Scene } from '../../helpers/poll.ts';
-import { noProgress } from '../../helpers/progress.ts';
+import { holdBytes } from '../../../../src/upstream/handshake.ts';
+import { OpenSockets, type OpenSocket } from '../../../../src/upstream/open-sockets.ts';
+import { joinSockets } from '../../../../src/upstream/streamed/join-sockets.ts';
+import { memoryUsed } from '../../../helpers/collect-garbage.ts';
+import { holdUp } from '../../../helpers/hold-up.ts';
+import { listen } from '../../../helpers/listen.ts';
+import { until, type Scene } from '../../../helpers/poll.ts';
+import { noProgress } from '../../../helpers/progress.ts';
 
 for (const from of ['client', 'upstream']) {
   test(`pieces of a few bytes from the ${from} cost no more than their bytes while the other side takes nothing`, async (t) => {
