@@ -115,9 +115,9 @@ function bodyText(body: BodyRule): string {
   return body.kind === 'any' ? `any body ≤ ${most}` : `JSON ≤ ${most}${schemaText(body)}`;
 }
 
-function schemaText({ check: schema, onMismatch }: Pick<JsonBodyRule, 'check' | 'onMismatch'>): string {
+function schemaText({ schema }: Pick<JsonBodyRule, 'schema'>): string {
   if (schema === undefined) return '';
-  return onMismatch === 'report' ? ', schema (only reported)' : ', schema';
+  return schema.onMismatch === 'report' ? ', schema (only reported)' : ', schema';
 }
 
 function uploadText(rule: UploadRule): string {

@@ -1,8 +1,7 @@
 import type { RefusalCode, RefusalWording } from '../refusals.ts';
-import type { BodyCheck } from './body-schema/compile-schema.ts';
+import type { SchemaRule } from './body-schema/compile-schema.ts';
 import type { PlanRule } from './plan-rule.ts';
 import type { Rebase } from './rebase.ts';
-import type { OnMismatch } from './schema/mismatches.ts';
 import type { UploadRule } from './upload-rule.ts';
 
 /**
@@ -192,9 +191,7 @@ export interface JsonBodyRule {
   readonly depthMax: number;
   readonly valuesMax: number;
   readonly suffixed: boolean;
-  readonly check: BodyCheck | undefined;
-  /** Unused without a check. */
-  readonly onMismatch: OnMismatch;
+  readonly schema: SchemaRule | undefined;
 }
 
 export interface UploadBodyRule {

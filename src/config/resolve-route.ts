@@ -53,7 +53,7 @@ function resolveBody(body: RawRoute['body'], check: BodyCheck | undefined, reque
 function resolveJson(json: NonNullable<RawBody['json']>, check: BodyCheck | undefined): BodyRule {
   const { maxSize, maxDepth, maxValues, suffixed, onMismatch } = json;
   const bounds = { sizeMax: size(maxSize), depthMax: maxDepth, valuesMax: maxValues };
-  return { kind: 'json', ...bounds, suffixed, check, onMismatch };
+  return { kind: 'json', ...bounds, suffixed, schema: check && { check, onMismatch } };
 }
 
 function resolveAny({ maxSize, minRate, timeout }: NonNullable<RawBody['any']>, requestMs: number): BodyRule {
@@ -76,9 +76,7 @@ function resolveForm(form: RawUpload, check: BodyCheck | undefined): BodyRule {
       countMax: maxCount,
       sizeMax: size(maxSize),
       names,
-      check,
-      onMismatch,
-      kinds: readFieldKinds(schema ?? {}),
+      schema: check && { check, onMismatch, kinds: readFieldKinds(checked(schema)) },
     },
     others: form.others,
     forward: form.forward,

@@ -1,6 +1,5 @@
-import type { BodyCheck } from './body-schema/compile-schema.ts';
+import type { SchemaRule } from './body-schema/compile-schema.ts';
 import type { FieldKind } from './body-schema/field-kinds.ts';
-import type { OnMismatch } from './schema/mismatches.ts';
 
 /** What a route with an upload asks of its body, complete, with no default left open. Sizes are in bytes. */
 export type UploadRule = FormRule | BareFileRule;
@@ -46,11 +45,12 @@ interface FieldsRule {
   readonly sizeMax: number;
   /** The only names taken; undefined takes any. */
   readonly names: readonly string[] | undefined;
-  /** Gets an object of all text fields: strings, or arrays of them as `kinds` says. */
-  readonly check: BodyCheck | undefined;
-  /** Unused without a check. */
-  readonly onMismatch: OnMismatch;
-  /** By name. A field not here is a text. Unused without a check. */
+  readonly schema: FieldsSchemaRule | undefined;
+}
+
+/** Its check gets an object of all text fields: strings, or arrays of them as `kinds` says. */
+export interface FieldsSchemaRule extends SchemaRule {
+  /** By name. A field not here is a text. */
   readonly kinds: ReadonlyMap<string, FieldKind>;
 }
 

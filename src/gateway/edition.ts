@@ -92,8 +92,9 @@ function admissionOf({ plans }: Config, { quotas, metrics, logger }: Parts): Adm
 
 /** Whether the schema of a body only reports what does not fit it. */
 function isOnTrial(body: BodyRule): boolean {
-  if (body.kind === 'json') return body.onMismatch === 'report';
-  return body.kind === 'upload' && body.upload.kind === 'form' && body.upload.fields.onMismatch === 'report';
+  if (body.kind === 'json') return body.schema?.onMismatch === 'report';
+  if (body.kind !== 'upload' || body.upload.kind !== 'form') return false;
+  return body.upload.fields.schema?.onMismatch === 'report';
 }
 
 function createUpstreams(config: Config, { upstreamEvents }: Parts, before?: Edition): Edition['upstreams'] {

@@ -8,9 +8,10 @@ import { Refusal } from '../refusals.ts';
  * reports what does not fit, it returns the sentence that the client would have got.
  */
 export function readJson(bytes: Buffer, rule: JsonBodyRule): string | undefined {
+  const { schema } = rule;
   const value = parse(bytes, rule);
-  const mismatch = rule.check?.(value);
-  if (mismatch !== undefined && rule.onMismatch === 'refuse')
+  const mismatch = schema?.check(value);
+  if (mismatch !== undefined && schema?.onMismatch === 'refuse')
     throw new Refusal('body_invalid', { message: mismatch });
   return mismatch;
 }

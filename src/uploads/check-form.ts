@@ -120,14 +120,15 @@ export class FormCheck implements PartHandler {
     }
     // Some parsers take the bare closing delimiter for an empty form, others for a broken one.
     if (this.#partCount === 0) throw ambiguous('it has no parts');
-    const { check, kinds } = this.#rule.fields;
+    const { schema } = this.#rule.fields;
+    if (schema === undefined) return;
     const fields = Object.fromEntries(
       [...this.#values].map(([name, values]) => [
         name,
-        values.length === 1 && kinds.get(name) !== 'list' ? values[0] : values,
+        values.length === 1 && schema.kinds.get(name) !== 'list' ? values[0] : values,
       ]),
     );
-    const fault = check?.(fields);
+    const fault = schema.check(fields);
     if (fault !== undefined) this.#mismatch(fault);
   }
 
@@ -201,10 +202,10 @@ export class FormCheck implements PartHandler {
     // Some decoders drop the mark, others keep it.
     if (value.subarray(0, 3).equals(byteOrderMark))
       throw ambiguous('a text field begins with a byte order mark');
-    const { check, kinds } = this.#rule.fields;
-    if (check === undefined) return;
+    const { schema } = this.#rule.fields;
+    if (schema === undefined) return;
     const values = this.#values.getOrInsert(name, []);
-    const kind = kinds.get(name);
+    const kind = schema.kinds.get(name);
     if (values.length > 0 && kind !== 'list' && kind !== 'either') {
       const field = kind === undefined ? 'A form field that the schema does not list' : name;
       this.#mismatch(`${field} must be sent once`, 'repeated text field');
@@ -214,7 +215,7 @@ export class FormCheck implements PartHandler {
 
   /** What is wrong by the schema alone. The first of it is told, as in a refusal. */
   #mismatch(message: string, detail?: string): void {
-    if (this.#rule.fields.onMismatch === 'refuse') throw invalid(message, detail);
+    if (this.#rule.fields.schema?.onMismatch !== 'report') throw invalid(message, detail);
     this.#visit.mismatch ??= message;
   }
 
@@ -225,8 +226,8 @@ export class FormCheck implements PartHandler {
 
   /** Whether the rule names it as a text field. */
   #isKnownField(name: string): boolean {
-    const { names, kinds } = this.#rule.fields;
-    return kinds.has(name) || names?.includes(name) === true;
+    const { names, schema } = this.#rule.fields;
+    return schema?.kinds.has(name) === true || names?.includes(name) === true;
   }
 
   #unexpectedFile(): Refusal {

@@ -1,4 +1,5 @@
 import type { AnySchema, ValidateFunction } from 'ajv/dist/2020.js';
+import type { OnMismatch } from '../schema/mismatches.ts';
 import { CheckSteps, TooManySteps } from './check-steps.ts';
 import { describeErrors } from './describe-errors.ts';
 import { createAjv, isNote } from './json-schema.ts';
@@ -7,6 +8,12 @@ import { declaredFields, subschemas } from './subschemas.ts';
 
 /** Says what is wrong with a value in a sentence that names the field and the rule, never the value; undefined when it is valid. */
 export type BodyCheck = (value: unknown) => string | undefined;
+
+/** What a body is checked with, and what becomes of one that does not fit. */
+export interface SchemaRule {
+  readonly check: BodyCheck;
+  readonly onMismatch: OnMismatch;
+}
 
 /**
  * Compiles a JSON Schema (2020-12) that `checkSchema` has found well formed into a check of bodies, or throws `SchemaProblems`.

@@ -187,7 +187,13 @@ routes:
     version: *v1
     cost: 3
     costHeader: x-cost
-    body: { kind: json, sizeMax: 1024, depthMax: 4, valuesMax: 50, suffixed: true, check: a check, onMismatch: report }
+    body:
+      kind: json
+      sizeMax: 1024
+      depthMax: 4
+      valuesMax: 50
+      suffixed: true
+      schema: { check: a check, onMismatch: report }
   - name: /api/v1/form
     path: /api/v1/form
     methods: [POST]
@@ -208,7 +214,11 @@ routes:
             types: [audio/*]
             extensions: [wav]
             nameLengthMax: 9
-        fields: { countMax: 2, sizeMax: 3072, names: [title], check: a check, onMismatch: report, kinds: {} }
+        fields:
+          countMax: 2
+          sizeMax: 3072
+          names: [title]
+          schema: { check: a check, onMismatch: report, kinds: {} }
         others: allow
         forward: stream
       arrival: { timeoutMs: 60000, bytesPerSecondMin: 2048 }
@@ -301,7 +311,7 @@ routes:
     methods: [POST]
     upstream: a
     cost: 1
-    body: { kind: json, sizeMax: ${64 * 1024}, depthMax: 32, valuesMax: 200000, suffixed: false, onMismatch: refuse }
+    body: { kind: json, sizeMax: ${64 * 1024}, depthMax: 32, valuesMax: 200000, suffixed: false }
   - name: /a
     path: /a
     methods: [POST]
@@ -320,7 +330,7 @@ routes:
         sizeMax: ${12 * 1024 ** 2}
         files:
           file: { required: true, countMax: 1, sizeMax: ${12 * 1024 ** 2}, sizeMin: 1, nameLengthMax: 255 }
-        fields: { countMax: 20, sizeMax: ${16 * 1024}, onMismatch: refuse, kinds: {} }
+        fields: { countMax: 20, sizeMax: ${16 * 1024} }
         others: refuse
         forward: whole
       arrival: &slow { timeoutMs: 600000, bytesPerSecondMin: 1024 }

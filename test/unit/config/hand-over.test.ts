@@ -37,9 +37,9 @@ test('who takes a configuration over has what was read, and no secret of a calle
   assert.deepEqual(rest, readRest);
   const [body] = routes.map((route) => route.body);
   assert.ok(body?.kind === 'json');
-  assert.equal(body.check?.({ n: 7 }), undefined);
-  assert.match(body.check?.({ n: 8 }) ?? '', /n /);
+  assert.equal(body.schema?.check({ n: 7 }), undefined);
+  assert.match(body.schema?.check({ n: 8 }) ?? '', /n /);
   const plain = (all: typeof routes) =>
-    all.map((route) => ({ ...route, body: { ...route.body, check: undefined } }));
+    all.map((route) => ({ ...route, body: { ...route.body, schema: undefined } }));
   assert.deepEqual(plain(routes), plain(readRoutes));
 });

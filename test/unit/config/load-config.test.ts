@@ -136,5 +136,5 @@ test('a form knows which of its fields may come more than once', (t) => {
   const [form] = loadConfig(writeTemporary(t, `${routed}routes: [${route}]\n`), {}).routes;
   assert.ok(form?.body.kind === 'upload' && form.body.upload.kind === 'form');
   const kinds = new Map(Object.entries({ tags: 'list', title: 'text', note: 'either', any: 'text' }));
-  assert.deepEqual(form.body.upload.fields.kinds, kinds);
+  assert.deepEqual(form.body.upload.fields.schema?.kinds, kinds);
 });

@@ -50,7 +50,8 @@ test('only of a body that is called encoded is it said that this is not supporte
 });
 
 test('JSON may be as large as its limit, whether it says how large it is or not', async () => {
-  const rule = { kind: 'json', depthMax: 2, valuesMax: 9, check: compileBodySchema({ type: 'object' }) };
+  const schema = { check: compileBodySchema({ type: 'object' }), onMismatch: 'refuse' };
+  const rule = { kind: 'json', depthMax: 2, valuesMax: 9, schema };
   const text = '{"a":1}';
   for (const contentLength of [text.length, undefined]) {
     for (const [sizeMax, isTaken] of [
@@ -69,7 +70,7 @@ test('JSON may be as large as its limit, whether it says how large it is or not'
 });
 
 test('JSON that is refused takes no memory from others', async () => {
-  const rule = { kind: 'json', sizeMax: 100, depthMax: 2, valuesMax: 9, check: undefined };
+  const rule = { kind: 'json', sizeMax: 100, depthMax: 2, valuesMax: 9, schema: undefined };
   const text = 'x'.repeat(100);
   const { req, order, read } = scene({ contentType: 'application/json', contentLength: text.length }, rule);
   req.push(text);

@@ -7,21 +7,22 @@ import { compileBodySchema } from '../../helpers/compile-body-schema.ts';
 import { doesNotHang } from '../../helpers/no-hang.ts';
 import { refusalOf } from '../../helpers/refusal-of.ts';
 
+const check = compileBodySchema({
+  type: 'object',
+  required: ['firstName'],
+  properties: { firstName: { type: 'string' } },
+});
+
 const rule: JsonBodyRule = {
   kind: 'json',
   sizeMax: 16_384,
   depthMax: 3,
   valuesMax: 200_000,
   suffixed: false,
-  check: compileBodySchema({
-    type: 'object',
-    required: ['firstName'],
-    properties: { firstName: { type: 'string' } },
-  }),
-  onMismatch: 'refuse',
+  schema: { check, onMismatch: 'refuse' },
 };
 
-const lenient: JsonBodyRule = { ...rule, onMismatch: 'report' };
+const lenient: JsonBodyRule = { ...rule, schema: { check, onMismatch: 'report' } };
 
 const bodies: [name: string, body: string, code: RefusalCode, sentence: string][] = [
   ['no body', '', 'body_malformed', 'The body is empty'],
@@ -87,11 +88,11 @@ describe('readJson', () => {
   });
 
   it('takes any JSON where the route has no schema', () => {
-    readJson(Buffer.from('null'), { ...rule, check: undefined });
+    readJson(Buffer.from('null'), { ...rule, schema: undefined });
   });
 
   it('refuses what is no JSON even where the route has no schema', () => {
-    assert.throws(() => readJson(Buffer.from('{'), { ...rule, check: undefined }), Refusal);
+    assert.throws(() => readJson(Buffer.from('{'), { ...rule, schema: undefined }), Refusal);
   });
 
   for (const [name, body, code, sentence] of bodies) {

@@ -55,14 +55,7 @@ test('of an upload its text fields alone are held in memory, and they are no mor
     kind: 'form',
     sizeMax: 1e7,
     files: new Map(),
-    fields: {
-      countMax: 2,
-      sizeMax: 100,
-      names: undefined,
-      check: undefined,
-      onMismatch: 'refuse',
-      kinds: new Map(),
-    },
+    fields: { countMax: 2, sizeMax: 100, names: undefined, schema: undefined },
     others: 'allow',
     forward: 'whole',
   };

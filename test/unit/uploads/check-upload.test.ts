@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Busboy } from '@fastify/busboy';
+import type { BodyCheck } from '../../../src/config/body-schema/compile-schema.ts';
 import type { FieldKind } from '../../../src/config/body-schema/field-kinds.ts';
-import type { FileRule, FormRule, BareFileRule, UploadRule } from '../../../src/config/upload-rule.ts';
+import type {
+  BareFileRule,
+  FieldsSchemaRule,
+  FileRule,
+  FormRule,
+  UploadRule,
+} from '../../../src/config/upload-rule.ts';
 import { Refusal, type RefusalCode } from '../../../src/refusals.ts';
 import { checkUpload, checkUploadSize } from '../../../src/uploads/check-upload.ts';
 import type { Visit } from '../../../src/visit.ts';
@@ -23,14 +30,7 @@ const form: FormRule = {
   kind: 'form',
   sizeMax: 20_000,
   files: new Map([['file', voice]]),
-  fields: {
-    countMax: 2,
-    sizeMax: 100,
-    names: undefined,
-    check: undefined,
-    onMismatch: 'refuse',
-    kinds: new Map(),
-  },
+  fields: { countMax: 2, sizeMax: 100, names: undefined, schema: undefined },
   others: 'refuse',
   forward: 'whole',
 };
@@ -58,6 +58,11 @@ const withFields = (changes: Partial<FormRule['fields']>): FormRule => ({
   ...form,
   fields: { ...form.fields, ...changes },
 });
+const withSchema = (changes: Partial<FieldsSchemaRule>, countMax = 2): FormRule =>
+  withFields({
+    countMax,
+    schema: { check: () => undefined, onMismatch: 'refuse', kinds: new Map(), ...changes },
+  });
 
 const optional = withFile({ required: false });
 const tightBytes = sound.length - 1;
@@ -65,7 +70,7 @@ const tight = withFile({ sizeMax: tightBytes });
 const open: FormRule = { ...form, others: 'allow' };
 const long: Part = { name: 'note', data: 'x'.repeat(101) };
 const mine: Part = { ...file, name: 'my_file' };
-const texts = (name: string): FormRule['fields']['kinds'] => new Map([[name, 'text']]);
+const texts = (name: string): FieldsSchemaRule['kinds'] => new Map([[name, 'text']]);
 const likeARule =
   'file_ambiguous: a file that no rule names has a name that some parsers take for the one of a rule';
 
@@ -168,7 +173,7 @@ const refused: Readonly<Record<string, readonly [says: string, parts: readonly P
   'a file in the place of a text field that the schema knows, others allowed': [
     'body_invalid: lang must be sent as text',
     [file, { ...file, name: 'lang' }],
-    { ...withFields({ kinds: texts('lang') }), others: 'allow' },
+    { ...withSchema({ kinds: texts('lang') }), others: 'allow' },
   ],
   'a file in the place of a text field that is listed, others allowed': [
     'body_invalid: lang must be sent as text',
@@ -193,7 +198,7 @@ const refused: Readonly<Record<string, readonly [says: string, parts: readonly P
   'a large text field that the schema knows': [
     'body_too_large: note must be at most 100 bytes',
     [long, file],
-    withFields({ kinds: texts('note') }),
+    withSchema({ kinds: texts('note') }),
   ],
   'a text field that is not listed': [
     'body_invalid: Text fields are taken only as title, lang',
@@ -216,7 +221,7 @@ const refused: Readonly<Record<string, readonly [says: string, parts: readonly P
   'text fields that their schema refuses': [
     'body_invalid: lang is required',
     [note, file],
-    withFields({ check: () => 'lang is required' }),
+    withSchema({ check: () => 'lang is required' }),
   ],
   'a body over its limit': [
     'body_too_large: The request body must be at most 150 bytes',
@@ -281,7 +286,8 @@ describe('a form whose schema only reports', () => {
     const isReported = bySchema.has(name);
     it(`is ${isReported ? 'reported' : 'refused'} for ${name}`, async () => {
       const body = formBody(parts);
-      const onTrial = { ...rule, fields: { ...rule.fields, onMismatch: 'report' } } as const;
+      const schema = rule.fields.schema && { ...rule.fields.schema, onMismatch: 'report' as const };
+      const onTrial = { ...rule, fields: { ...rule.fields, schema } };
       const { passed, problem, reported } = await run(body, onTrial);
       if (isReported) {
         assert.deepEqual([problem, passed], [undefined, body.length]);
@@ -295,12 +301,12 @@ describe('a form whose schema only reports', () => {
 
   it('is reported for a field that is sent twice, and told the first thing alone', async () => {
     const twice = formBody([note, note, file]);
-    const fields = {
+    const schema = {
       kinds: texts('note'),
       check: () => 'note must be a string',
       onMismatch: 'report',
     } as const;
-    const { passed, problem, reported } = await run(twice, withFields(fields));
+    const { passed, problem, reported } = await run(twice, withSchema(schema));
     assert.deepEqual([problem, passed, reported], [undefined, twice.length, 'note must be sent once']);
   });
 });
@@ -356,19 +362,17 @@ describe('a form that keeps its rule comes out byte for byte', () => {
 
   it('and the schema sees every text field once, as a text or as a list', async () => {
     const seen: unknown[] = [];
-    const rule = withFields({
-      countMax: 9,
-      kinds: new Map<string, FieldKind>([
-        ['lang', 'list'],
-        ['tag', 'list'],
-        ['word', 'either'],
-        ['say', 'either'],
-      ]),
-      check: (value) => {
-        seen.push(value);
-        return undefined;
-      },
-    });
+    const kinds = new Map<string, FieldKind>([
+      ['lang', 'list'],
+      ['tag', 'list'],
+      ['word', 'either'],
+      ['say', 'either'],
+    ]);
+    const check: BodyCheck = (value) => {
+      seen.push(value);
+      return undefined;
+    };
+    const rule = withSchema({ check, kinds }, 9);
     const parts = [
       note,
       { name: 'lang', data: 'ko' },
@@ -392,7 +396,7 @@ describe('a form that keeps its rule comes out byte for byte', () => {
       ['lang', 'A form field that the schema does not list must be sent once'],
     ] as const) {
       const twice = formBody([{ name, data: 'a' }, { name, data: 'b' }, file]);
-      const { problem } = await run(twice, withFields({ check: () => undefined, kinds: texts('note') }));
+      const { problem } = await run(twice, withSchema({ kinds: texts('note') }));
       assert.deepEqual([problem?.code, problem?.publicMessage], ['body_invalid', sentence]);
       assert.equal((await run(twice, withFields({}))).problem, undefined);
     }
@@ -595,7 +599,7 @@ describe('a body that streams through its check', () => {
       yield body;
       yield Buffer.alloc(0);
     })();
-    const rule = withFields({ check: () => 'no' });
+    const rule = withSchema({ check: () => 'no' });
     await assert.rejects(checkUpload(arriving, orderFor(rule)).next(), Refusal);
   });
 
@@ -626,7 +630,7 @@ describe('a body that streams through its check', () => {
   });
 
   it('holds back its last bytes until all of it passed', async () => {
-    const { passed, problem } = await run(formBody([file]), withFields({ check: () => 'no' }), { size: 1 });
+    const { passed, problem } = await run(formBody([file]), withSchema({ check: () => 'no' }), { size: 1 });
     assert.equal(problem?.publicMessage, 'no');
     assert.equal(passed, formBody([file]).length - 1);
   });

@@ -100,7 +100,9 @@ test('a file that is read again keeps what was compiled of the schemas that stay
       'routes:',
     ];
     const file = writeTemporary(t, [...head, ...routes].join('\n'));
-    return loadConfig(file, {}).routes.map(({ body }) => (body.kind === 'json' ? body.check : undefined));
+    return loadConfig(file, {}).routes.map(({ body }) =>
+      body.kind === 'json' ? body.schema?.check : undefined,
+    );
   };
   const [six, seven] = read([6, 7]);
   const [stays, changed] = read([7, 8]);
