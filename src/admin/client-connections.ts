@@ -14,7 +14,7 @@ const connectionsMax = 64;
 const unansweredMax = 16;
 
 /** What was asked on a connection so far, by the answers to it. */
-export interface Conversation {
+interface Conversation {
   readonly unanswered: Set<ServerResponse>;
   /** The one to the latest request, also once it is sent: of the request more may be still to come. */
   latest: ServerResponse | undefined;

@@ -4,7 +4,7 @@ import { Refusal } from '../refusals.ts';
 import type { KeyRecord, OwnQuota } from '../stores/key-store.ts';
 
 /** What a key says about its limits. */
-export type Entitlement = Pick<KeyRecord, 'plan' | 'quotas'>;
+type Entitlement = Pick<KeyRecord, 'plan' | 'quotas'>;
 
 /** The rules of so many keys with quotas of their own are kept; those of more are made again when they are needed. */
 const keptMax = 10_000;

@@ -25,7 +25,7 @@ import {
 import { eventsPerReading, type FeedAnswer } from '../watch-changes.ts';
 import { transact, type Synchronous } from './transact.ts';
 
-export interface KeyCalls extends Synchronous<Omit<KeyStore, 'watch'>> {
+interface KeyCalls extends Synchronous<Omit<KeyStore, 'watch'>> {
   readKeyChanges(cursor: string | undefined): FeedAnswer;
 }
 
