@@ -7,7 +7,6 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  readlinkSync,
   renameSync,
   rmdirSync,
   rmSync,
@@ -34,6 +33,7 @@ import { migrations } from '../../src/stores/sqlite/migrations.ts';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
 import { aKey, aNote, aSecret } from '../helpers/a-key.ts';
 import { aCounter, aDraw } from '../helpers/ledger-orders.ts';
+import { openFiles } from '../helpers/open-files.ts';
 import type { OpenerTask } from '../helpers/opener.ts';
 import { until } from '../helpers/poll.ts';
 import { failureOf, ownDatabase, removeStore, restore, sql } from '../helpers/sqlite-file.ts';
@@ -137,20 +137,7 @@ for (const { name, at = 'g.db', make, why } of refused) {
     const message = `cannot open ${path}: ${why}`;
     assert.throws(() => openSqlite(path), { name: 'StoreUnavailable', message });
     assert.deepEqual(readdirSync(folder), before);
-    assert.ok(!openFiles().includes(path));
-  });
-}
-
-/** Those of this process, where the system tells. */
-function openFiles(): readonly string[] {
-  const folder = '/proc/self/fd';
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder).flatMap((file) => {
-    try {
-      return readlinkSync(join(folder, file));
-    } catch {
-      return []; // that by which the folder was read
-    }
+    assert.ok(![...openFiles().values()].includes(path));
   });
 }
 

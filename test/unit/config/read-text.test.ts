@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { readText, textBytesMax } from '../../../src/config/read-text.ts';
 import { writeTemporary } from '../../helpers/config-file.ts';
+import { openFiles } from '../../helpers/open-files.ts';
 
 test('a file of a megabyte is read whole, and one byte more is too much', (t) => {
   assert.equal(readText(writeTemporary(t, 'x'.repeat(textBytesMax))).length, textBytesMax);
@@ -12,11 +12,11 @@ test('a file of a megabyte is read whole, and one byte more is too much', (t) =>
 
 test('no file stays open, whether it could be read or not', (t) => {
   const files = [writeTemporary(t, 'x'), writeTemporary(t, Uint8Array.of(0xff)), '/'];
-  const before = readdirSync('/proc/self/fd').length;
+  const before = openFiles().size;
   for (const file of files) {
     try {
       readText(file);
     } catch {}
   }
-  assert.equal(readdirSync('/proc/self/fd').length, before);
+  assert.equal(openFiles().size, before);
 });

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { closeSync, fstatSync } from 'node:fs';
-import { open, readdir, readlink, type FileHandle } from 'node:fs/promises';
+import { open, readdir, type FileHandle } from 'node:fs/promises';
 import { describe, it, type TestContext } from 'node:test';
 import { createSpoolRoom, type Spool, type SpoolLimits, type SpoolRoom } from '../../../src/uploads/spool.ts';
+import { openFiles } from '../../helpers/open-files.ts';
 import { until } from '../../helpers/poll.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
@@ -84,7 +85,7 @@ describe('a spool leaves nothing behind', () => {
     const { room, directory } = await openRoom(t);
     const spool = room.open();
     await spool.write(randomBytes(100 * KB));
-    for (const fd of await filesIn(directory)) closeSync(fd);
+    for (const fd of filesIn(directory)) closeSync(fd);
     await spool.close();
     assert.equal(room.diskBytes(), 0);
   });
@@ -94,11 +95,11 @@ describe('a spool leaves nothing behind', () => {
     const spool = room.open();
     await spool.write(randomBytes(100 * KB));
     assert.deepEqual(await readdir(directory), []);
-    const files = await filesIn(directory);
+    const files = filesIn(directory);
     assert.equal(files.length, 1);
     assert.equal(fstatSync(files[0] ?? -1).mode & 0o777, 0o600, 'for the moment in which it has a name');
     await spool.close();
-    assert.equal(await openFiles(directory), 0);
+    assert.deepEqual(filesIn(directory), []);
   });
 
   it('in memory, but for the piece that goes to its file next', async (t) => {
@@ -131,7 +132,7 @@ describe('a spool leaves nothing behind', () => {
     );
     // Nobody has closed it.
     await until(() => room.memoryBytes() + room.diskBytes() === 0, { within: 10_000 });
-    assert.equal(await openFiles(directory), 0);
+    assert.deepEqual(filesIn(directory), []);
     await assert.rejects(readAll(spool), /closed/);
   });
 
@@ -140,7 +141,7 @@ describe('a spool leaves nothing behind', () => {
     const spool = room.open();
     const writing = spool.write(randomBytes(100 * KB)).catch(() => {});
     await Promise.all([spool.close(), spool.close(), writing]);
-    assert.deepEqual([room.memoryBytes(), room.diskBytes(), await openFiles(directory)], [0, 0, 0]);
+    assert.deepEqual([room.memoryBytes(), room.diskBytes(), filesIn(directory)], [0, 0, []]);
     await assert.rejects(spool.write(Buffer.from('x')), /closed/);
     await assert.rejects(readAll(spool), /closed/);
   });
@@ -152,7 +153,7 @@ describe('a spool leaves nothing behind', () => {
     while (room.diskBytes() === 0) await Promise.resolve();
     await spool.close();
     await writing;
-    assert.deepEqual([room.memoryBytes(), room.diskBytes(), await openFiles(directory)], [0, 0, 0]);
+    assert.deepEqual([room.memoryBytes(), room.diskBytes(), filesIn(directory)], [0, 0, []]);
   });
 
   for (const chunks of [[500 * KB], [100 * KB, KB]]) {
@@ -164,7 +165,7 @@ describe('a spool leaves nothing behind', () => {
       await reader.next();
       await spool.close();
       await assert.rejects(reader.next(), /closed/);
-      assert.equal(await openFiles(directory), 0);
+      assert.deepEqual(filesIn(directory), []);
     });
   }
 });
@@ -315,16 +316,10 @@ async function openRoom(
   return { room: createSpoolRoom(limits), directory };
 }
 
-/** How many files of the directory this process has open, named or not. */
-async function openFiles(directory: string): Promise<number> {
-  return (await filesIn(directory)).length;
-}
-
-/** Their descriptors. */
-async function filesIn(directory: string): Promise<number[]> {
-  const names = await readdir('/proc/self/fd');
-  const targets = await Promise.all(names.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => '')));
-  return names.filter((_, at) => targets[at]?.startsWith(directory)).map(Number);
+/** The descriptors of the files of the directory that this process has open, named or not. */
+function filesIn(directory: string): number[] {
+  const files = [...openFiles()].filter(([, name]) => name.startsWith(directory));
+  return files.map(([fd]) => fd);
 }
 
 async function fileHandlePrototype(): Promise<Pick<FileHandle, 'read' | 'writev'>> {
