@@ -4,7 +4,8 @@ import { countersAt } from '../../src/quota/counters.ts';
 import type { Reservation } from '../../src/quota/leases/lease.ts';
 import { Leases, type LeasesOptions } from '../../src/quota/leases/leases.ts';
 import type { Ledger, Usage } from '../../src/stores/ledger.ts';
-import { aPlan, aQuota, createQuotaScene } from './lease-scene.ts';
+import { aPlan, aQuota } from './a-plan.ts';
+import { createLedgerScene } from './ledger-scene.ts';
 
 /** The month in which the scene's clock starts, and a plan that counts over it. */
 export const may = Date.UTC(2026, 4, 1);
@@ -17,7 +18,7 @@ interface LeaseOptions extends Partial<LeasesOptions> {
 
 /** The leases of one process in a scene of their own. */
 export function openLeases({ start, ...options }: LeaseOptions = {}) {
-  const scene = createQuotaScene(start);
+  const scene = createLedgerScene(start);
   return { scene, leases: new Leases({ ...scene.options, ...options }) };
 }
 
@@ -29,7 +30,7 @@ export async function openWarm(options?: LeaseOptions) {
 
 /** The leases of one process, and how to hold back the answers to draws that the store takes meanwhile. Returns how to let them go. */
 export function openWithLateAnswers(start?: number) {
-  const scene = createQuotaScene(start);
+  const scene = createLedgerScene(start);
   let answered: Promise<void> | undefined;
   const draw: Ledger['draw'] = async (order) => {
     const answer = await scene.ledger.draw(order);
@@ -53,7 +54,7 @@ export async function take(leases: Leases, rule: PlanRule = plan, cost = 1): Pro
 
 /** Spends at a steady pace until the process draws ahead. */
 export async function warmUp(
-  scene: ReturnType<typeof createQuotaScene>,
+  scene: ReturnType<typeof createLedgerScene>,
   leases: Leases,
   rule = plan,
 ): Promise<number> {
@@ -67,6 +68,8 @@ export async function warmUp(
 }
 
 /** What the store says of the key's month. */
-export async function readMonth({ ledger }: ReturnType<typeof createQuotaScene>): Promise<Usage | undefined> {
+export async function readMonth({
+  ledger,
+}: ReturnType<typeof createLedgerScene>): Promise<Usage | undefined> {
   return (await ledger.readUsage('ada', countersAt(plan, may)))[0];
 }

@@ -9,7 +9,7 @@ import type { KeyRules } from '../../src/keys/key-rules.ts';
 import type { KeyStore } from '../../src/stores/key-store.ts';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import { digestOf } from '../helpers/a-key.ts';
-import { aPlan, aQuota } from '../helpers/lease-scene.ts';
+import { aPlan, aQuota } from '../helpers/a-plan.ts';
 import { openPatiently } from '../helpers/open-patiently.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
 import { spoilKey } from '../helpers/spoil-key.ts';

@@ -9,7 +9,7 @@ import type { AuditNote, KeyStore } from '../../src/stores/key-store.ts';
 import { StoreUnavailable, Unreadable, type Ledger } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { aKey, aNote } from '../helpers/a-key.ts';
-import { aPlan, aQuota } from '../helpers/lease-scene.ts';
+import { aPlan, aQuota } from '../helpers/a-plan.ts';
 import { aDraw, someUnits } from '../helpers/ledger-orders.ts';
 import { createMemoryLedger } from '../helpers/memory-ledger.ts';
 import { spoilKey } from '../helpers/spoil-key.ts';

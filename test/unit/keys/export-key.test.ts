@@ -7,7 +7,7 @@ import { readImport } from '../../../src/keys/imports/read-import.ts';
 import { createKeyFormat } from '../../../src/keys/key-format.ts';
 import { labelsMax, lineLengthMax, networksMax, quotasMax, scopesMax } from '../../../src/keys/key-limits.ts';
 import { aKey, aSecret, digestOf } from '../../helpers/a-key.ts';
-import { aPlan, aQuota } from '../../helpers/lease-scene.ts';
+import { aPlan, aQuota } from '../../helpers/a-plan.ts';
 
 const rules = {
   format: createKeyFormat('gh'),

@@ -4,7 +4,7 @@ import { amendKey } from '../../../src/keys/key-fields.ts';
 import { createKeyFormat } from '../../../src/keys/key-format.ts';
 import { KeyProblem } from '../../../src/keys/key-problem.ts';
 import { aKey } from '../../helpers/a-key.ts';
-import { aPlan } from '../../helpers/lease-scene.ts';
+import { aPlan } from '../../helpers/a-plan.ts';
 
 const rules = {
   format: createKeyFormat('gh'),

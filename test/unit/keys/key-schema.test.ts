@@ -9,7 +9,7 @@ import { KeyProblem } from '../../../src/keys/key-problem.ts';
 import { viewKey } from '../../../src/keys/key-view.ts';
 import { readKeyFields } from '../../../src/keys/read-key-fields.ts';
 import { aKey } from '../../helpers/a-key.ts';
-import { aPlan, aQuota } from '../../helpers/lease-scene.ts';
+import { aPlan, aQuota } from '../../helpers/a-plan.ts';
 
 const ajv = new Ajv2020({ strict: true, strictTypes: false });
 addFormats.default(ajv);

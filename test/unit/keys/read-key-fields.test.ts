@@ -6,7 +6,7 @@ import { periodUnits } from '../../../src/config/plan-rule.ts';
 import { createKeyFormat } from '../../../src/keys/key-format.ts';
 import { readNewKey } from '../../../src/keys/new-key.ts';
 import { readKeyFields } from '../../../src/keys/read-key-fields.ts';
-import { aPlan } from '../../helpers/lease-scene.ts';
+import { aPlan } from '../../helpers/a-plan.ts';
 
 const format = createKeyFormat('gh');
 const rules = {

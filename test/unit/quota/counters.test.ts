@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { countersBefore } from '../../../src/quota/counters.ts';
-import { aPlan, aQuota } from '../../helpers/lease-scene.ts';
+import { aPlan, aQuota } from '../../helpers/a-plan.ts';
 
 const hour = 3_600_000;
 const december = Date.UTC(2026, 11, 1);

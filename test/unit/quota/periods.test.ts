@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { PeriodRule, PeriodUnit } from '../../../src/config/plan-rule.ts';
 import { currentPeriod } from '../../../src/quota/periods.ts';
-import { aPeriod } from '../../helpers/a-period.ts';
+import { aPeriod } from '../../helpers/a-plan.ts';
 
 const zones = [
   'UTC',

@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import type { PlanRule } from '../../../src/config/plan-rule.ts';
 import { planOf } from '../../../src/quota/plan-of.ts';
 import type { OwnQuota } from '../../../src/stores/key-store.ts';
-import { aPeriod } from '../../helpers/a-period.ts';
-import { aPlan } from '../../helpers/lease-scene.ts';
+import { aPeriod, aPlan } from '../../helpers/a-plan.ts';
 
 const monthly = aPeriod('month', 'Europe/Berlin', { anchorDay: 15, anchorMinute: 360 });
 const free = aPlan({

@@ -4,8 +4,8 @@ import type { Charge, PlanRule } from '../../../src/config/plan-rule.ts';
 import type { Grant, Outcome } from '../../../src/quota/grants.ts';
 import { type Decision, type QuotaRefusal, Quotas } from '../../../src/quota/quotas.ts';
 import { aClient } from '../../helpers/a-client.ts';
-import { aPeriod } from '../../helpers/a-period.ts';
-import { aPlan, aQuota, createQuotaScene } from '../../helpers/lease-scene.ts';
+import { aPeriod, aPlan, aQuota } from '../../helpers/a-plan.ts';
+import { createLedgerScene } from '../../helpers/ledger-scene.ts';
 import { settle as runReady } from '../../helpers/turnable-clock.ts';
 
 const may = Date.UTC(2026, 4, 1);
@@ -14,7 +14,7 @@ const unsent: Outcome = { kind: 'unsent' };
 
 /** The quotas of one process, with the store and the clock that they have. */
 function openQuotas(start?: number) {
-  const scene = createQuotaScene(start);
+  const scene = createLedgerScene(start);
   return { ...scene, quotas: new Quotas(scene.options) };
 }
 
@@ -239,7 +239,7 @@ test('an exhausted quota says when to come back, never earlier than the truth', 
 });
 
 test('a store that takes its time makes nobody come back earlier than the truth', async () => {
-  const { options, clock, weather } = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 49) + 1);
+  const { options, clock, weather } = createLedgerScene(Date.UTC(2026, 4, 5, 12, 0, 49) + 1);
   weather.takesMs = 900;
   const quotas = new Quotas({ ...options, deadlineMs: 2000 });
   const plan = aPlan({ quotas: [aQuota(1, 'minute')] });
@@ -410,7 +410,7 @@ function asked(calls: ReadonlyMap<string, number>): number {
 }
 
 test('a fault of the program lets nobody through whom a plan lets through in an outage', async () => {
-  const { options } = createQuotaScene();
+  const { options } = createLedgerScene();
   const quotas = new Quotas({
     ...options,
     ledger: { ...options.ledger, takeCells: failByABug, enter: failByABug },

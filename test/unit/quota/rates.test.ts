@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { RateRule } from '../../../src/config/plan-rule.ts';
 import { Rates } from '../../../src/quota/rates.ts';
 import { StoreUnavailable } from '../../../src/stores/ledger.ts';
-import { createQuotaScene } from '../../helpers/lease-scene.ts';
+import { createLedgerScene } from '../../helpers/ledger-scene.ts';
 import { settle as runReady } from '../../helpers/turnable-clock.ts';
 
 const slow: RateRule = { limit: 10, perMs: 1000, burst: 2 };
@@ -11,7 +11,7 @@ const fast: RateRule = { limit: 1000, perMs: 1000, burst: 100 };
 
 /** The rates of one process, with the store and the clock that they have. */
 function openRates() {
-  const scene = createQuotaScene();
+  const scene = createLedgerScene();
   return { ...scene, rates: new Rates(scene.options) };
 }
 
@@ -36,7 +36,7 @@ test('a low rate asks for each request and denies exactly until the next cell', 
 });
 
 /** Calls once a millisecond, until cells are drawn ahead. */
-async function warmUp(rates: Rates, { clock }: Pick<ReturnType<typeof createQuotaScene>, 'clock'>) {
+async function warmUp(rates: Rates, { clock }: Pick<ReturnType<typeof createLedgerScene>, 'clock'>) {
   for (let tick = 0; tick < 300; tick += 1) {
     await take(rates, fast);
     await clock.pass(1);
@@ -106,7 +106,7 @@ test('a fast key draws cells for about 20 ms ahead, and they are served without 
 });
 
 test('of a fast rate nothing is drawn ahead for a key that comes seldom here: others may need it', async () => {
-  const { clock, options } = createQuotaScene();
+  const { clock, options } = createLedgerScene();
   const rule: RateRule = { limit: 100, perMs: 1000, burst: 100 };
   const all = Array.from({ length: 8 }, () => new Rates(options));
   let refused = 0;
@@ -128,7 +128,7 @@ test('cells older than 50 ms are thrown away, not spent', async () => {
 });
 
 test('cells that have grown old are not spent either where the store has none', async () => {
-  const { clock, options } = createQuotaScene();
+  const { clock, options } = createLedgerScene();
   const [rates, others] = [new Rates(options), new Rates(options)];
   await take(rates, slow);
   rates.putBack('ada', slow);
@@ -140,7 +140,7 @@ test('cells that have grown old are not spent either where the store has none', 
 
 for (const processes of [1, 3]) {
   test(`over ${processes} processes no window holds more than the burst and what the rate adds`, async () => {
-    const { clock, options } = createQuotaScene();
+    const { clock, options } = createLedgerScene();
     const all = Array.from({ length: processes }, () => new Rates(options));
     let passed = 0;
     for (let tick = 0; tick < 500; tick += 1) {
@@ -239,7 +239,7 @@ for (const [name, broken, told] of [
   ['the program failed another, which is told', new TypeError('a bug'), [TypeError]],
 ] as const) {
   test(`who came while ${name} hears of it with him, and of the same`, async () => {
-    const { clock, options, problems } = createQuotaScene();
+    const { clock, options, problems } = createLedgerScene();
     const takeCells = async () =>
       new Promise<never>((_, reject) => void clock.after(20, () => reject(broken)));
     const rates = new Rates({ ...options, ledger: { ...options.ledger, takeCells } });

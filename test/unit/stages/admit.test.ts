@@ -7,11 +7,12 @@ import type { PlanRule } from '../../../src/config/plan-rule.ts';
 import { Quotas } from '../../../src/quota/quotas.ts';
 import { admit } from '../../../src/stages/admit.ts';
 import type { Caller } from '../../../src/stages/authenticate.ts';
-import { aPlan, aQuota, createQuotaScene } from '../../helpers/lease-scene.ts';
+import { aPlan, aQuota } from '../../helpers/a-plan.ts';
+import { createLedgerScene } from '../../helpers/ledger-scene.ts';
 
 /** Callers of one plan, with the store and the clock that they have, and what is counted of them. */
 function openGate(plan: PlanRule) {
-  const scene = createQuotaScene();
+  const scene = createLedgerScene();
   const outcomes: string[] = [];
   const by = {
     plans: new Map([['free', plan]]),

@@ -4,7 +4,7 @@ import { Histogram, Registry } from 'prom-client';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { buckets, CounterTally, HistogramTally } from '../../../src/telemetry/tallies.ts';
 import { Visit } from '../../../src/visit.ts';
-import { aQuota } from '../../helpers/lease-scene.ts';
+import { aQuota } from '../../helpers/a-plan.ts';
 
 test('a series is there once it is expected or counted in, and counts on', async () => {
   const registry = new Registry();

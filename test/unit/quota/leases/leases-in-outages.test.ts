@@ -3,8 +3,9 @@ import { test } from 'node:test';
 import { countersAt } from '../../../../src/quota/counters.ts';
 import { Leases } from '../../../../src/quota/leases/leases.ts';
 import { StoreUnavailable, Unreadable, type Ledger } from '../../../../src/stores/ledger.ts';
+import { aPlan, aQuota } from '../../../helpers/a-plan.ts';
 import { may, openLeases, openWarm, plan, readMonth, take, warmUp } from '../../../helpers/lease-callers.ts';
-import { aPlan, aQuota, createQuotaScene } from '../../../helpers/lease-scene.ts';
+import { createLedgerScene } from '../../../helpers/ledger-scene.ts';
 import { settle as runReady } from '../../../helpers/turnable-clock.ts';
 
 const noon = Date.UTC(2026, 4, 5, 12);
@@ -343,7 +344,7 @@ for (const [name, spends, dropped] of [
 }
 
 test('units that may have come back, and have not, do so after an outage of minutes', async () => {
-  const scene = createQuotaScene();
+  const scene = createLedgerScene();
   let isAway = false;
   const ledger: Ledger = {
     ...scene.ledger,
@@ -470,7 +471,7 @@ test('of an outage in which a key comes under two plans, the day and the month o
 });
 
 test('a fault of the program lets nobody through, whatever the plan says of outages', async () => {
-  const scene = createQuotaScene();
+  const scene = createLedgerScene();
   const ledger = { ...scene.ledger, draw: () => Promise.reject(new TypeError('a bug')) };
   const leases = new Leases({ ...scene.options, ledger });
   await assert.rejects(async () => await take(leases, allowed), TypeError);
@@ -479,7 +480,7 @@ test('a fault of the program lets nobody through, whatever the plan says of outa
 });
 
 test('a counter that cannot be read keeps nothing of other keys from the store', async () => {
-  const scene = createQuotaScene();
+  const scene = createLedgerScene();
   const draw: Ledger['draw'] = (order) =>
     order.keyId === 'ada' ? Promise.reject(new Unreadable('no counter')) : scene.ledger.draw(order);
   const leases = new Leases({ ...scene.options, ledger: { ...scene.ledger, draw } });

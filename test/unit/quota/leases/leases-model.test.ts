@@ -8,7 +8,7 @@ import { readUsage, type UsageReading } from '../../../../src/quota/usage-readin
 import { StoreUnavailable, type Ledger, type Usage } from '../../../../src/stores/ledger.ts';
 import type { Clock } from '../../../../src/waiting/clock.ts';
 import { aClient } from '../../../helpers/a-client.ts';
-import { aPlan, aQuota } from '../../../helpers/lease-scene.ts';
+import { aPlan, aQuota } from '../../../helpers/a-plan.ts';
 import { createMemoryLedger, type MemoryLedger } from '../../../helpers/memory-ledger.ts';
 import { createRandom } from '../../../helpers/random.ts';
 import { settle as runReady } from '../../../helpers/turnable-clock.ts';

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { countersAt } from '../../../../src/quota/counters.ts';
 import { Leases } from '../../../../src/quota/leases/leases.ts';
 import type { DrawOrder } from '../../../../src/stores/ledger.ts';
+import { aPlan, aQuota } from '../../../helpers/a-plan.ts';
 import {
   may,
   openLeases,
@@ -13,7 +14,7 @@ import {
   take,
   warmUp,
 } from '../../../helpers/lease-callers.ts';
-import { aPlan, aQuota, createQuotaScene } from '../../../helpers/lease-scene.ts';
+import { createLedgerScene } from '../../../helpers/ledger-scene.ts';
 import { settle as runReady } from '../../../helpers/turnable-clock.ts';
 
 const noon = Date.UTC(2026, 4, 5, 12);
@@ -166,7 +167,7 @@ for (const consistency of ['leased', 'strict'] as const) {
 }
 
 test('a draw whose answer is read after a sleep of the machine is none of the next period', async () => {
-  const scene = createQuotaScene(Date.UTC(2026, 4, 31, 22, 30));
+  const scene = createLedgerScene(Date.UTC(2026, 4, 31, 22, 30));
   const first = Promise.withResolvers<void>();
   let draws = 0;
   const ledger = {
@@ -190,7 +191,7 @@ test('a draw whose answer is read after a sleep of the machine is none of the ne
 });
 
 test('a store whose clock is hours away decides the period', async () => {
-  const scene = createQuotaScene(Date.UTC(2026, 4, 31, 22, 30));
+  const scene = createLedgerScene(Date.UTC(2026, 4, 31, 22, 30));
   scene.jumpStore(3 * 3_600_000);
   const reservation = await take(new Leases(scene.options));
   assert.equal(reservation.counters[0]?.periodStart, Date.UTC(2026, 5, 1));
@@ -208,7 +209,7 @@ test('clocks that drift apart slowly are no jump', async () => {
 });
 
 test("usage is that of the store's period, also before anything was drawn here", async () => {
-  const scene = createQuotaScene();
+  const scene = createLedgerScene();
   scene.jumpStore(48 * 3_600_000);
   await take(new Leases({ ...scene.options, holder: 'two' }), daily, 7);
   const [day] = await new Leases(scene.options).read('ada', daily);
@@ -228,7 +229,7 @@ test("usage after a sleep of the machine is that of the store's period, though n
 });
 
 test('a time that the store told before the machine slept is not trusted for long', async () => {
-  const scene = createQuotaScene(Date.UTC(2026, 4, 5, 22, 30));
+  const scene = createLedgerScene(Date.UTC(2026, 4, 5, 22, 30));
   const arrives = Promise.withResolvers<void>();
   const readTime: typeof scene.ledger.readTime = async (keyId) => {
     const answer = await scene.ledger.readTime(keyId);

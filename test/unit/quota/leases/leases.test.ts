@@ -6,6 +6,7 @@ import { manyLeases } from '../../../../src/quota/leases/lease-steps.ts';
 import { Leases } from '../../../../src/quota/leases/leases.ts';
 import { StoreUnavailable, type Ledger } from '../../../../src/stores/ledger.ts';
 import { aClient } from '../../../helpers/a-client.ts';
+import { aPlan, aQuota } from '../../../helpers/a-plan.ts';
 import {
   may,
   openLeases,
@@ -16,14 +17,14 @@ import {
   take,
   warmUp,
 } from '../../../helpers/lease-callers.ts';
-import { aPlan, aQuota, createQuotaScene } from '../../../helpers/lease-scene.ts';
+import { createLedgerScene } from '../../../helpers/ledger-scene.ts';
 import { settle as runReady } from '../../../helpers/turnable-clock.ts';
 
 const single = aPlan({ quotas: [aQuota(1)] });
 const thousand = aPlan({ quotas: [aQuota(1000)] });
 
 test('a crash strands at most the one lease, which is a second of the pace', async () => {
-  const scene = createQuotaScene();
+  const scene = createLedgerScene();
   const spent = await warmUp(scene, new Leases(scene.options));
   const stranded = scene.ledger.used('ada', 'month', may) - spent;
   assert.ok(stranded > 0 && stranded <= 125, `${stranded} stranded at a pace of 100 a second`);
@@ -68,7 +69,7 @@ test('units that are not spent go back when the key is idle, and nothing stays i
 });
 
 test('a key that rests gives back what it holds in one step, however many do so at once', async () => {
-  const scene = createQuotaScene();
+  const scene = createLedgerScene();
   let steps = 0;
   const ledger: Ledger = {
     ...scene.ledger,
@@ -212,7 +213,7 @@ test('near its end a quota is drawn one by one, to the last unit', async () => {
 });
 
 test('the last units are spent by dear requests too, however many processes try for them without a rest', async () => {
-  const scene = createQuotaScene();
+  const scene = createLedgerScene();
   const rule = aPlan({ quotas: [aQuota(10_000)] });
   const all = Array.from({ length: 6 }, (_, at) => new Leases({ ...scene.options, holder: `${at}` }));
   let passed = 0;
@@ -227,7 +228,7 @@ test('the last units are spent by dear requests too, however many processes try 
 });
 
 test('strict never draws more than requests wait for', async () => {
-  const scene = createQuotaScene();
+  const scene = createLedgerScene();
   const strict = aPlan({ quotas: [aQuota(100_000)], consistency: 'strict' });
   await warmUp(scene, new Leases(scene.options), strict);
   assert.ok(scene.ledger.draws.every(({ need, want }) => need === 1 && want === 1));
@@ -477,7 +478,7 @@ test('what a draw might have brought is not told for longer than its key is in u
 });
 
 test('what is told by a step whose answer is lost is not told for longer than its key is in use', async () => {
-  const scene = createQuotaScene();
+  const scene = createLedgerScene();
   let loses = false;
   const giveBack: Ledger['giveBack'] = async (order) => {
     await scene.ledger.giveBack(order);
@@ -511,7 +512,7 @@ test('a busy key does not wait for the store: the next lease is drawn before the
 });
 
 test('usage is never told to be less than was used before it was asked for, though more was drawn meanwhile', async () => {
-  const scene = createQuotaScene();
+  const scene = createLedgerScene();
   const arrives = Promise.withResolvers<void>();
   const readUsage: typeof scene.ledger.readUsage = async (...question) => {
     const answer = await scene.ledger.readUsage(...question);

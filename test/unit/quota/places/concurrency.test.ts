@@ -9,14 +9,14 @@ import {
   type PlaceAnswer,
   type PlaceOrder,
 } from '../../../../src/stores/ledger.ts';
-import { createQuotaScene } from '../../../helpers/lease-scene.ts';
+import { createLedgerScene } from '../../../helpers/ledger-scene.ts';
 
 const own: ConcurrencyRule = { limit: 2, shared: false };
 const shared: ConcurrencyRule = { ...own, shared: true };
 
 /** The places of one process, with the store and the clock that they have. */
 function openPlaces() {
-  const scene = createQuotaScene();
+  const scene = createLedgerScene();
   return { ...scene, places: new Concurrency(scene.options) };
 }
 
@@ -51,7 +51,7 @@ test('a key has as many requests in flight in a process as its limit, and leavin
 });
 
 test('a long request keeps its place, and the place of a crashed process is free after 30 s', async () => {
-  const { options, clock, ledger } = createQuotaScene();
+  const { options, clock, ledger } = createLedgerScene();
   let alive = true;
   const dead = new Promise<never>(() => undefined);
   const crashing = {
@@ -72,7 +72,7 @@ test('a long request keeps its place, and the place of a crashed process is free
 });
 
 test('many places are kept a few at a time, each of them once, and none that is left meanwhile', async () => {
-  const { options, clock, ledger } = createQuotaScene();
+  const { options, clock, ledger } = createLedgerScene();
   const stayed = new Set<string>();
   let [running, most] = [0, 0];
   const slow = {
@@ -102,7 +102,7 @@ test('many places are kept a few at a time, each of them once, and none that is 
 for (const isInOutage of [false, true]) {
   for (const isAnswered of [true, false]) {
     test(`a place is free although what keeps it comes to the store after what left it, ${isInOutage ? 'after an outage' : 'at a beat'}, ${isAnswered ? 'answered' : 'and its answer is lost'}`, async () => {
-      const { options, weather, clock, ledger } = createQuotaScene();
+      const { options, weather, clock, ledger } = createLedgerScene();
       const onItsWay = Promise.withResolvers<void>();
       let isHeldUp = false;
       const slow: Ledger = {
@@ -179,7 +179,7 @@ test('denials are forgotten each when it is old, and nothing stays in memory', a
 });
 
 test('a denial that is forgotten while another request of the key waits leaves nothing when that fails', async () => {
-  const { options, clock, ledger } = createQuotaScene();
+  const { options, clock, ledger } = createLedgerScene();
   const late = Promise.withResolvers<never>();
   const answers: Promise<PlaceAnswer>[] = [late.promise, Promise.resolve('full')];
   const slow: Ledger = { ...ledger, enter: () => answers.shift() ?? late.promise };
@@ -237,7 +237,7 @@ test('places that were left, or perhaps taken, during an outage are free soon af
 
 for (const how of ['a call failed', 'it was connected to again'] as const) {
   test(`what the master after a failover has not heard of places it is told soon: ${how}`, async () => {
-    const { options, ledger, weather, clock } = createQuotaScene();
+    const { options, ledger, weather, clock } = createLedgerScene();
     const orders: PlaceOrder[] = [];
     const left: string[] = [];
     const watched: Ledger = {
@@ -281,7 +281,7 @@ for (const how of ['a call failed', 'it was connected to again'] as const) {
 }
 
 test('of masters that take over shortly one after the other each is told of the places that were left', async () => {
-  const { options, ledger, clock } = createQuotaScene();
+  const { options, ledger, clock } = createLedgerScene();
   const orders: PlaceOrder[] = [];
   const noting: Ledger = { ...ledger, enter: (order) => (orders.push(order), ledger.enter(order)) };
   const one = new Concurrency({ ...options, ledger: noting });
@@ -321,7 +321,7 @@ for (const answers of ['soon', 'late'] as const) {
 }
 
 test('while the store answers some and fails others it is told twice at most of a place that was left', async () => {
-  const { options, clock, ledger } = createQuotaScene();
+  const { options, clock, ledger } = createLedgerScene();
   const wide: ConcurrencyRule = { ...shared, limit: 8 };
   const half: Ledger = {
     ...ledger,
@@ -341,7 +341,7 @@ test('while the store answers some and fails others it is told twice at most of 
 });
 
 test('while a part of the store is away it is tried now and then to leave places there, and they are free soon after it', async () => {
-  const { options, clock, ledger } = createQuotaScene();
+  const { options, clock, ledger } = createLedgerScene();
   const wide: ConcurrencyRule = { ...shared, limit: 10 };
   let isAway = false;
   let tries = 0;
@@ -371,7 +371,7 @@ test('while a part of the store is away it is tried now and then to leave places
 });
 
 test('a place that expired while its part of the store was away is told of soon after it, whatever the rest answers', async () => {
-  const { options, clock, ledger } = createQuotaScene();
+  const { options, clock, ledger } = createLedgerScene();
   const single: ConcurrencyRule = { ...shared, limit: 1 };
   let isAway = false;
   const half: Ledger = {
@@ -410,7 +410,7 @@ test('a key that is told of places that were left already has them at its next r
 });
 
 test('a store that is silent is asked by one at a time whether it is back', async () => {
-  const { options, clock, ledger } = createQuotaScene();
+  const { options, clock, ledger } = createLedgerScene();
   const asked: string[] = [];
   const silent: Ledger = {
     ...ledger,
@@ -494,7 +494,7 @@ for (const asksMeanwhile of [true, false]) {
 
 for (const was of ['busy', 'idle', 'asked all the time'] as const) {
   test(`a store without memory, where places can only be left, gives none twice either to one that was ${was}`, async () => {
-    const { options, clock, ledger } = createQuotaScene();
+    const { options, clock, ledger } = createLedgerScene();
     let isFull = false;
     const requireMemory = (): void => {
       if (isFull) throw new StoreUnavailable('no memory', { mayHaveHappened: false });
@@ -586,7 +586,7 @@ test('of what a store could not be told in an outage only so much is remembered'
 });
 
 test('a place whose counter is spoilt keeps no other from being renewed or taken', async () => {
-  const { options, problems, clock, ledger } = createQuotaScene();
+  const { options, problems, clock, ledger } = createLedgerScene();
   const stays = new Map<string, number>();
   const spoilt = {
     ...ledger,
@@ -609,7 +609,7 @@ test('a place whose counter is spoilt keeps no other from being renewed or taken
 });
 
 test('a fault of the program is told, whether a place is left, kept, or none is taken, and is not tried again', async () => {
-  const { options, problems, clock, ledger } = createQuotaScene();
+  const { options, problems, clock, ledger } = createLedgerScene();
   const places = new Concurrency({ ...options, ledger: { ...ledger, stay: failByABug, leave: failByABug } });
   const place = await enterSurely(places);
   await clock.pass(5000);

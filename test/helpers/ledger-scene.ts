@@ -1,29 +1,9 @@
-import type { PeriodUnit, PlanRule, QuotaRule } from '../../src/config/plan-rule.ts';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
-import { aPeriod } from './a-period.ts';
 import { createMemoryLedger } from './memory-ledger.ts';
 import { createTurnableClock } from './turnable-clock.ts';
 
-/** A plan without limits, with what the test gives it. */
-export function aPlan(parts: Partial<PlanRule> = {}): PlanRule {
-  return {
-    quotas: [],
-    rate: undefined,
-    concurrency: undefined,
-    charge: 'answered',
-    consistency: 'leased',
-    onStoreFailure: 'refuse',
-    ...parts,
-  };
-}
-
-/** A quota over a period of UTC. */
-export function aQuota(limit: number, per: PeriodUnit = 'month', parts: Partial<QuotaRule> = {}): QuotaRule {
-  return { name: per, limit, period: aPeriod(per), warnAt: undefined, ...parts };
-}
-
 /** A store on a clock that stands still, whose weather the test makes, and the options that processes share. */
-export function createQuotaScene(start?: number) {
+export function createLedgerScene(start?: number) {
   const clock = createTurnableClock(start);
   const problems: unknown[] = [];
   const weather = { refuses: false, loses: false, takesMs: 0 };
