@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { test, type TestContext } from 'node:test';
-import { parse, stringify } from 'yaml';
 import { until } from '../helpers/poll.ts';
 import { exchange, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream, type RecordingUpstream } from '../helpers/recording-upstream.ts';
-import { demoKey, overlay, startGateway, type Gateway, type Yaml } from '../helpers/start-gateway.ts';
+import { reload } from '../helpers/reload.ts';
+import { demoKey, startGateway, type Gateway, type Yaml } from '../helpers/start-gateway.ts';
 
 const health = { path: '/healthz', every: '20ms', timeout: '60s' };
 
@@ -82,16 +81,6 @@ async function shownOf(gateway: Gateway): Promise<Readonly<Record<string, number
 async function readyz(gateway: Gateway): Promise<readonly [status: number, reasons: readonly string[]]> {
   const answer = await fetch(`${gateway.adminUrl}/readyz`);
   return [answer.status, ((await answer.json()) as { reasons: readonly string[] }).reasons];
-}
-
-/** Lays something over the file and has it read anew. */
-async function reload(gateway: Gateway, change: Yaml): Promise<void> {
-  const count = (): number => told(gateway, 'the configuration was reloaded').length;
-  const before = count();
-  const written: Yaml = parse(await readFile(gateway.configFile, 'utf8'));
-  await writeFile(gateway.configFile, stringify(overlay(written, change)));
-  gateway.child.kill('SIGHUP');
-  await until(() => count() > before);
 }
 
 test('a target that says 503 gets no requests until it is healthy again, and log, metrics and readiness tell of it', async (t) => {

@@ -4,13 +4,14 @@ import { Agent, get as httpGet, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, test, type TestContext } from 'node:test';
-import { parse, stringify } from 'yaml';
+import { stringify } from 'yaml';
 import { createAdminClient } from '../helpers/admin-client.ts';
 import { until } from '../helpers/poll.ts';
 import { lives, workersOf } from '../helpers/processes.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream, type RecordingUpstream } from '../helpers/recording-upstream.ts';
 import { refuses } from '../helpers/refuses.ts';
+import { countLines, refused, reload, taken } from '../helpers/reload.ts';
 import { sql } from '../helpers/sqlite-file.ts';
 import {
   baseConfig,
@@ -40,8 +41,6 @@ const [alone, leading] = await Promise.all([
   startGateway({ after }, over),
   startGateway({ after }, { ...over, workers: 2 }),
 ]);
-const taken = 'the configuration was reloaded';
-const refused = 'the reload is refused';
 const get = (path: string, key = demoKey): Buffer => requestBytes(`GET ${path}`, [['apiKey', key]]);
 
 /** Reloads the configuration of the start, with an upstream of its own for this test and what is laid over it. */
@@ -52,20 +51,6 @@ async function beginAnew(t: TestContext, gateway: Gateway, change: Yaml = {}): P
   const base = overlay(baseConfig(upstream.url, gateway.folder), { ...over, workers, upstreams });
   await reload(gateway, stringify(overlay(base, change)));
   return upstream;
-}
-
-function count(gateway: Gateway, sentence: string): number {
-  return gateway.logs().filter(({ msg }) => String(msg).startsWith(sentence)).length;
-}
-
-/** Lays something over the file, has it read anew, and resolves when the gateway says what came of it. */
-async function reload(gateway: Gateway, change: Yaml | string, outcome = taken): Promise<void> {
-  const before = count(gateway, outcome);
-  const written: Yaml = parse(await readFile(gateway.configFile, 'utf8'));
-  const text = typeof change === 'string' ? change : stringify(overlay(written, change));
-  await writeFile(gateway.configFile, text);
-  gateway.child.kill('SIGHUP');
-  await until(() => count(gateway, outcome) > before, { what: outcome });
 }
 
 async function reloadsOf(gateway: Gateway, outcome: string): Promise<number> {
@@ -418,7 +403,7 @@ test('readiness is that of the upstreams of now', async (t) => {
 test('a reload is in force in all workers when the log says so, in one that was held up too', async (t) => {
   const gateway = leading;
   await beginAnew(t, gateway);
-  const before = count(gateway, taken);
+  const before = countLines(gateway, taken);
   const [held] = workersOf(gateway);
   process.kill(held!, 'SIGSTOP');
   t.after(() => process.kill(held!, 'SIGCONT'));
@@ -430,7 +415,7 @@ test('a reload is in force in all workers when the log says so, in one that was 
     await until(() => client.received().length > 0, { within: 300 }).catch(() => undefined);
     return client.received().includes(' 200 ');
   });
-  assert.equal(count(gateway, taken), before);
+  assert.equal(countLines(gateway, taken), before);
   process.kill(held!, 'SIGCONT');
   await done;
   for (let at = 0; at < 8; at += 1) assert.equal(await statusOf(t, gateway, '/v1/a'), 401);
@@ -456,13 +441,13 @@ for (const gateway of [alone, leading]) {
     // What comes later is answered by then, so the change waits for the lock.
     await gateway.metrics();
     const ended = gateway.stop();
-    await until(() => count(gateway, 'stopping') === 1);
-    const reloads = count(gateway, taken);
+    await until(() => countLines(gateway, 'stopping') === 1);
+    const reloads = countLines(gateway, taken);
     gateway.child.kill('SIGHUP');
     await until(async () => (await refuses(gateway.port)) && !workersOf(gateway).some(lives));
     locker.close();
     assert.equal((await change).status, 201);
     assert.equal((await ended).code, 0);
-    assert.equal(count(gateway, taken), reloads, 'nothing is read anew while it stops');
+    assert.equal(countLines(gateway, taken), reloads, 'nothing is read anew while it stops');
   });
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
 import { after, test, type TestContext } from 'node:test';
 import { boundary, formBody } from '../helpers/form-body.ts';
 import { openSockets } from '../helpers/open-files.ts';
 import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes, type RawSocket } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
+import { reload } from '../helpers/reload.ts';
 import { demoKey, startGateway } from '../helpers/start-gateway.ts';
 import { encodeWav, tone } from '../helpers/wav.ts';
 
@@ -136,10 +136,7 @@ async function takeAllFiles(t: TestContext): Promise<RawSocket[]> {
 }
 
 test('a reload by which connections may need more files than that says so, too', async () => {
-  const text = readFileSync(gateway.configFile, 'utf8');
-  writeFileSync(gateway.configFile, text.replace('connections: 10\n', 'connections: 30\n'));
-  gateway.child.kill('SIGHUP');
-  await until(() => gateway.logs().some(({ msg }) => msg === 'the configuration was reloaded'));
+  await reload(gateway, { upstreams: { recognition: { connections: 30 } } });
   const told = gateway.logs().flatMap(({ needed }) => needed ?? []);
   assert.deepEqual(told, [10_210, 10_230]);
 });
