@@ -33,7 +33,8 @@ function faultOf({ code, pos: [at] }: YAMLError, text: string): SyntaxFault {
   // What the parser misses where an indented line begins is the "-" of the list above it.
   const isIndented = text.startsWith(' ', at) && text.lastIndexOf('\n', at - 1) === at - 1;
   const told = code === 'MISSING_CHAR' && isIndented ? 'BAD_INDENT' : code;
-  return { offset: at, message: sentences[told] };
+  const isGlued = code === 'UNEXPECTED_TOKEN' && /[\]}]\S/.test(text.slice(at - 1, at + 1));
+  return { offset: at, message: isGlued ? bracketSentence : sentences[told] };
 }
 
 /** A mistake after which the parser takes everything for something else. */
@@ -46,6 +47,7 @@ function lossOf(
   const [at] = error.pos;
   if (glued !== undefined && glued.from <= at && at < glued.to) return glued.fault;
   if (text.startsWith('${', at - 1)) return { offset: at - 1, message: unquotedSentence };
+  if (text.startsWith('{{', at - 1)) return { offset: at - 1, message: templateSentence };
   const tab = error.code === 'BAD_INDENT' ? tabBefore(at, text) : undefined;
   if (tab !== undefined) return { offset: tab, message: sentences.TAB_AS_INDENT };
   if (error.code !== 'UNEXPECTED_TOKEN') return undefined;
@@ -190,6 +192,11 @@ const deeperSentence =
   'this line and the one above must start in the same column, or the text there goes on here and needs quotes';
 
 const unquotedSentence = "inside {} and [] a value with ${…} must be in quotes, such as '${NAME}'";
+
+const templateSentence = 'this {{…}} was not replaced, or needs quotes';
+
+/** As of `[::]:8080`. */
+const bracketSentence = 'a text that begins with [ or { needs quotes, or a comma is missing here';
 
 /** Our own sentences: the parser's repeat parts of the text, which may be a secret. */
 const sentences: Readonly<Record<ErrorCode, string>> = {
