@@ -107,7 +107,8 @@ function convert(tree: unknown, { parentSchema, data, instancePath }: ShapeError
   return Reflect.set(spot.holder, spot.key, value);
 }
 
-function scalarOf(text: string, types: readonly unknown[]): number | boolean | undefined {
+/** What a text is to the letter, if that is one of these types. */
+export function scalarOf(text: string, types: readonly unknown[]): number | boolean | undefined {
   if (types.includes('boolean') && /^(?:true|false)$/.test(text)) return text === 'true';
   if (types.includes('integer') && /^-?\d{1,16}$/.test(text)) return Number(text);
   return undefined;

@@ -1,7 +1,7 @@
 import { isObject } from '../content/is-object.ts';
-import type { ShapeError } from './check-shape.ts';
+import { scalarOf, type ShapeError } from './check-shape.ts';
 import { formatOf } from './formats.ts';
-import { isMisspelt, spaceFault, show, showName, suggest } from './wording.ts';
+import { isMisspelt, show, showName, slipIn, suggest } from './wording.ts';
 
 /**
  * The sentence for one mistake against the schema: what is wrong and what would be right. Undefined when another error
@@ -32,7 +32,8 @@ type Sentence = (error: ShapeError, subject: string) => string;
 
 const sentences: Readonly<Record<string, Sentence>> = {
   type: typeSentence,
-  format: (error, subject) => `${subject} ${fault(error, String(error.data)) ?? 'is not valid'}`,
+  format: (error, subject) =>
+    `${subject} ${fault(error, String(error.data)) ?? 'is not valid'}${needlessQuotes(error)}`,
   additionalProperties: (error) =>
     unknownSentence(String(error.params['additionalProperty']), optionsOf(error)),
   required: () => 'is missing',
@@ -50,7 +51,7 @@ const sentences: Readonly<Record<string, Sentence>> = {
 };
 
 function unknownSentence(name: string, options: readonly string[]): string {
-  const slip = spaceFault(name);
+  const slip = slipIn(name);
   return `unknown option${slip === undefined ? suggest(name, options) : `, ${slip}`}`;
 }
 
@@ -67,16 +68,27 @@ function typeSentence(error: ShapeError, subject: string): string {
   if (typeof data === 'number' && wanted.every((type) => type === 'object' || type === 'array'))
     return `must be ${words}, not a number`;
   if (!wanted.includes('string') || typeof data === 'object') {
-    return subject === hiddenSubject ? `must be ${words}` : `must be ${words}, not ${subject}`;
+    return subject === hiddenSubject
+      ? `must be ${words}`
+      : `must be ${words}, not ${subject}${needlessQuotes(error)}`;
   }
   // Not as it was read: an id of 007 would be shown as 7, and become another one with the quotes.
   const problem = fault(error, JSON.stringify(data));
   return problem === undefined ? `must be text, put ${hiddenSubject} in quotes` : `${subject} ${problem}`;
 }
 
-/** What is said of a mapping whose options may all be left out. One of names, or a schema, has no options. */
+/** What is said of a number, or of true or false, that is a text only because of its quotes. */
+function needlessQuotes(error: ShapeError): string {
+  const { data } = error;
+  return typeof data === 'string' && scalarOf(data, types(error)) !== undefined
+    ? ': leave out the quotes'
+    : '';
+}
+
+/** What is said of a list, or of a mapping whose options may all be left out. One of names, or a schema, has no options. */
 function orNothing(error: ShapeError): string {
-  const { properties, required, minProperties } = part(error);
+  const { properties, required, minProperties, default: usual } = part(error);
+  if (Array.isArray(usual)) return '; [] is none';
   const needsNone = required === undefined && minProperties === undefined;
   return properties !== undefined && needsNone ? '; {} has the defaults' : '';
 }
@@ -89,7 +101,7 @@ function isGlued(data: unknown): boolean {
 
 const typeWords: Readonly<Record<string, string>> = {
   object: 'a mapping (option: value)',
-  array: 'a list',
+  array: 'a list ([one, two])',
   string: 'text',
   integer: 'a whole number',
   boolean: 'true or false',
@@ -108,7 +120,7 @@ function nameSentence({ params, schema }: ShapeError): string {
     return `there is no refusal ${showName(name)}${suggest(name, texts(schema['enum']))}`;
   }
   const problem = isObject(schema) ? formatOf(schema['format'])?.fault(name) : undefined;
-  const slip = spaceFault(name);
+  const slip = slipIn(name);
   if (slip !== undefined) return `${showName(name)}: ${slip}`;
   return `${showName(name)} ${problem ?? 'is not valid as a name'}`;
 }

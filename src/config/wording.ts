@@ -35,9 +35,13 @@ export function showName(name: string): string {
 /** Blanks and signs that look like a space, or like nothing, and mean something else to YAML. Web pages have them. */
 const noPlainSpace = /[^\S ]|\p{Cf}/gu;
 
-/** What is said of `secret:text`, which YAML takes for one key, and of a blank that parts nothing; nothing for any other name. */
-export function spaceFault(name: string): string | undefined {
+/**
+ * What is said of `secret:text`, which YAML takes for one key, of what stands behind the comma of `1,000`, and of a blank that parts
+ * nothing; nothing for any other name.
+ */
+export function slipIn(name: string): string | undefined {
   if (/^[A-Za-z]+:/.test(name)) return 'a space is missing after the colon';
+  if (/^\d{3}$/.test(name)) return 'numbers are written without commas';
   return name.search(noPlainSpace) === -1 ? undefined : 'a blank in it is no plain space';
 }
 

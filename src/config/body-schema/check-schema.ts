@@ -1,7 +1,7 @@
 import type { AnySchema, ErrorObject } from 'ajv/dist/2020.js';
 import { isObject } from '../../content/is-object.ts';
 import { childPointer, isAtOrBelow, stepsOf } from '../json-pointer.ts';
-import { spaceFault, showName, showText, suggestNear } from '../wording.ts';
+import { showName, showText, slipIn, suggest, suggestNear } from '../wording.ts';
 import { ruleOf } from './describe-errors.ts';
 import { createAjv, isNote } from './json-schema.ts';
 import { referenceProblems } from './references.ts';
@@ -42,7 +42,7 @@ export function checkSchema(schema: unknown): AnySchema {
 function* keywordProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
   for (const keyword of Object.keys(schema)) {
     if (keywords.has(keyword) || isNote(keyword)) continue;
-    const slip = spaceFault(keyword);
+    const slip = slipIn(keyword);
     const cure = slip === undefined ? suggestNear(keyword, [...keywords]) : `, ${slip}`;
     const message = `unknown keyword ${showName(keyword)}${cure}`;
     yield { pointer: childPointer(pointer, keyword), message };
@@ -84,7 +84,7 @@ function* typeProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> 
 }
 
 function unknownType(type: string): string {
-  return `unknown type "${type}"${suggestNear(type, [...types])}`;
+  return `unknown type ${showText(type)}${suggest(type, [...types])}`;
 }
 
 /** Only the compiler knows the keyword, which is of OpenAPI, and it does not say where. */
@@ -162,7 +162,7 @@ function* expressionProblems(pattern: string, pointer: string): Iterable<SchemaP
 function* formatProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
   const { format } = schema;
   if (typeof format !== 'string' || formats.has(format)) return;
-  const message = `unknown format "${format}"${suggestNear(format, [...formats])}`;
+  const message = `unknown format ${showText(format)}${suggestNear(format, [...formats])}`;
   yield { pointer: childPointer(pointer, 'format'), message };
 }
 

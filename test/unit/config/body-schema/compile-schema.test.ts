@@ -285,7 +285,10 @@ const badSchemas: [schema: unknown, fault: string][] = [
   [{ $defs: { 'a/b~c': { typ: 1 } } }, '/$defs/a~1b~0c/typ unknown keyword "typ", did you mean "type"?'],
   [{ $async: true }, '/$async unknown keyword "$async"'],
   [{ type: 'strin' }, '/type unknown type "strin", did you mean "string"?'],
-  [{ type: ['string', 'foo'] }, '/type/1 unknown type "foo"'],
+  [
+    { type: ['string', 'int\n'] },
+    '/type/1 unknown type "int\\n", choose from array, boolean, integer, null, number, object, string',
+  ],
   [
     { type: ['string', null] },
     '/type/1 a type is one of array, boolean, integer, "null" (in quotes), number, object, string',
