@@ -4,6 +4,9 @@ export const secretLengthMin = 16;
 /** What is said of a secret or token that holds anything else. */
 export const notVisible = 'must be visible ASCII characters without spaces or line breaks';
 
+/** What is said where one stands in another place too, in which it would be shown. */
+export const nowhereElse = 'which belongs nowhere else';
+
 /** What examples, ours and others', say in place of a secret. */
 const placeholder =
   /(?<![a-z])(?:(?:change|replace)[-_.]?(?:me|this)|please[-_.]?(?:change|replace))(?![a-z])/i;
@@ -21,9 +24,13 @@ export function isHash(text: string): boolean {
   return /^sha256:[0-9a-f]{64}$/i.test(text);
 }
 
-/** What to say of a secret that could be guessed; undefined for any other. */
-export function weaknessOf(secret: string): string | undefined {
+/** `docker run --env-file` and `kubectl create secret --from-env-file` take the quotes in a file for a part of the value. */
+const quoted = /^(["']).*\1$/;
+
+/** What to say of a secret that could be guessed, or is hardly what its callers send; undefined for any other. */
+export function doubtAbout(secret: string): string | undefined {
   if (secret.length < secretLengthMin)
     return `is shorter than ${secretLengthMin} characters and can be guessed`;
-  return placeholder.test(secret) ? 'stands in an example that anybody can read' : undefined;
+  if (placeholder.test(secret)) return 'stands in an example that anybody can read';
+  return quoted.test(secret) ? 'has quotes around it, which have to be sent too: take them out' : undefined;
 }

@@ -4,6 +4,7 @@ import { isTimeZone } from '../config/period-words.ts';
 import { isPeriodUnit, periodUnits } from '../config/plan-rule.ts';
 import { quotaNameFault } from '../config/quota-names.ts';
 import { pathFault } from '../config/route-path.ts';
+import { nowhereElse } from '../config/weak-secret.ts';
 import { suggest } from '../config/wording.ts';
 import { isObject } from '../content/is-object.ts';
 import { isPrintable } from '../content/printable.ts';
@@ -104,7 +105,7 @@ function readLine(value: unknown, say: Say): string | undefined {
 }
 
 /** As when columns are mixed up. Any other text is shown in lists, logs and headers. */
-const secretFault = 'holds a secret of a key, which belongs nowhere else';
+const secretFault = `holds a secret of a key, ${nowhereElse}`;
 
 function readPlan(value: unknown, say: Say, { plans }: KeyRules): string | undefined {
   if (typeof value !== 'string') return say('is not text');

@@ -1,6 +1,6 @@
 import { digestOf, digestOfNothing, writtenDigest } from '../digest.ts';
 import type { RawConfig, RawKey, RawToken } from '../schema.ts';
-import { isHash, isVariable, secretLengthMin, weaknessOf } from '../weak-secret.ts';
+import { doubtAbout, isHash, isVariable, nowhereElse, secretLengthMin } from '../weak-secret.ts';
 import { duplicatesOf, type Report, type Rule } from './draft.ts';
 
 /** The secret of a key, or of one who administers. An empty `admin.token` is none. */
@@ -41,14 +41,24 @@ export const secretsAreSecret: Rule = ({ config }, report) => {
     if (text === undefined) continue;
     // `admin.token` has no hash beside it.
     const place = option === 'token' ? ' in admin.tokens' : '';
-    const weakness = weaknessOf(text);
+    const doubt = doubtAbout(text);
     if (isVariable(text))
       report.problem(holder, option, 'looks like a variable that was not replaced, write ${NAME}');
     else if (isHash(text))
       report.problem(holder, option, `is a hash, not the ${option} itself: write it as hash${place}`);
-    else if (weakness !== undefined && option === 'token' && text.length < secretLengthMin)
-      report.problem(holder, option, weakness);
-    else if (weakness !== undefined) report.warning(holder, option, weakness);
+    else if (doubt !== undefined && option === 'token' && text.length < secretLengthMin)
+      report.problem(holder, option, doubt);
+    else if (doubt !== undefined) report.warning(holder, option, doubt);
+  }
+};
+
+/** All that stands beside a secret is shown in lists, logs or headers. */
+export const secretsStandAlone: Rule = ({ config }, report) => {
+  for (const { holder, option, text } of secretsOf(config)) {
+    for (const [other, value] of Object.entries(holder)) {
+      if (other !== option && value === text)
+        report.problem(holder, other, `is the ${option} too, ${nowhereElse}`);
+    }
   }
 };
 

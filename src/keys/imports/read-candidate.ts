@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { digestOfNothing } from '../../config/digest.ts';
-import { isHash, isVariable, notVisible, weaknessOf } from '../../config/weak-secret.ts';
+import { doubtAbout, isHash, isVariable, notVisible, nowhereElse } from '../../config/weak-secret.ts';
 import type { KeyRecord } from '../../stores/key-store.ts';
 import { completeFields, type KeyFields, type WrittenFields } from '../key-fields.ts';
 import { createKeyId } from '../key-id.ts';
@@ -50,6 +50,7 @@ export function readCandidate(
   );
   // Not before: a misspelt `secret` is reported as an unknown field.
   const given = readSecret(secret ?? undefined, digest ?? undefined, rules);
+  if (typeof secret === 'string') refuseElsewhere(secret, { id: wanted, ...written });
   const at = now();
   const kept = { number: 1, ...given, createdAt: at, expiresAt: undefined };
   // The one in the file would be found first, and this one once that is removed.
@@ -59,15 +60,21 @@ export function readCandidate(
   }
   const whole = wholeOf(fields, fields.plan ?? plan, rules);
   const rest = { version: 1, revokedAt: undefined, createdAt: at, secrets: [kept], requests: [] };
-  const warning = weaknessWarning(secret) ?? scopeWarning(fields, rules);
+  const warning = secretWarning(secret) ?? scopeWarning(fields, rules);
   const line = { number, digest: kept.digest, id, fields, warning };
   if (whole instanceof KeyProblem) return { ...line, kind: 'partial', problem: whole };
   return { ...line, kind: 'whole', record: { ...whole, ...rest, id: id ?? createKeyId(at) } };
 }
 
-function weaknessWarning(secret: unknown): string | undefined {
-  const weakness = typeof secret === 'string' ? weaknessOf(secret) : undefined;
-  return weakness && `secret ${weakness}`;
+/** All other fields are shown, in lists, logs or headers. */
+function refuseElsewhere(secret: string, others: WrittenFields): void {
+  const field = Object.keys(others).find((name) => others[name] === secret);
+  if (field !== undefined) throw invalidField(field, `is the secret too, ${nowhereElse}`);
+}
+
+function secretWarning(secret: unknown): string | undefined {
+  const doubt = typeof secret === 'string' ? doubtAbout(secret) : undefined;
+  return doubt && `secret ${doubt}`;
 }
 
 function scopeWarning({ scopes = [] }: Partial<KeyFields>, { routes }: KeyRules): string | undefined {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { weaknessOf } from '../../../src/config/weak-secret.ts';
+import { doubtAbout } from '../../../src/config/weak-secret.ts';
 import { createUnknownNames } from '../../../src/keys/unknown-names.ts';
 
 const longest = 'abcdefghijklmn1';
@@ -13,8 +13,8 @@ test('a name is told if it is too short for a secret, and what there is instead 
   assert.deepEqual(tell(`${longest}6`), []);
   assert.deepEqual(tell('_x'), [{ field: '_x', message: 'is not a parameter' }]);
   assert.deepEqual(tell('ownr'), [{ field: 'ownr', message: 'is not a parameter, did you mean "owner"?' }]);
-  assert.equal(weaknessOf(longest), 'is shorter than 16 characters and can be guessed');
-  assert.equal(weaknessOf(`${longest}6`), undefined);
+  assert.equal(doubtAbout(longest), 'is shorter than 16 characters and can be guessed');
+  assert.equal(doubtAbout(`${longest}6`), undefined);
 });
 
 test('what may be a secret is not told, and neither is what is no name', () => {
