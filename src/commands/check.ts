@@ -9,6 +9,7 @@ import type { AllowedTypes, UploadRule } from '../config/upload-rule.ts';
 import { counted, listed } from '../config/wording.ts';
 import { alignRows } from './columns.ts';
 import { exitCodes } from './exit-codes.ts';
+import { whichFile } from './explain.ts';
 import { printLimits } from './print-plan.ts';
 
 /** As far as it is used here. */
@@ -24,12 +25,12 @@ export function check(file: string, { env, stdout, stderr }: Process): number {
     stdout.write(summary(loadConfig(file, env), stdout));
     return exitCodes.ok;
   } catch (error) {
-    if (!(error instanceof ConfigErrors) && !(error instanceof ConfigUnreadable)) throw error;
-    stderr.write(`${error.message}\n`);
-    if (error instanceof ConfigErrors) {
-      const total = counted(error.count, 'error');
-      stderr.write(`${styleText('red', total, { stream: stderr })} in ${file}\n`);
-    }
+    if (error instanceof ConfigUnreadable) {
+      stderr.write(`${error.message} ${whichFile}\n`);
+    } else if (error instanceof ConfigErrors) {
+      const total = styleText('red', counted(error.count, 'error'), { stream: stderr });
+      stderr.write(`${error.message}\n${total} in ${file}\n`);
+    } else throw error;
     return exitCodes.failed;
   }
 }

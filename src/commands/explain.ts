@@ -21,13 +21,16 @@ export function explain(error: unknown, { stderr }: Pick<Terminal, 'stderr'>): n
   return explainConfig(error, { undone: 'done', stderr });
 }
 
+/** What is said behind the name of a configuration that cannot be read: often it is the usual one, and nobody has named it. */
+export const whichFile = '(--config FILE names the file)';
+
 /** Says on standard error what is wrong with the configuration and what came of it, and returns the exit code for it. */
 export function explainConfig(
   error: unknown,
   { undone, stderr }: { readonly undone: 'started' | 'done'; readonly stderr: NodeJS.WritableStream },
 ): number {
   if (error instanceof ConfigUnreadable) {
-    stderr.write(`gatehouse: ${error.message}\n`);
+    stderr.write(`gatehouse: ${error.message} ${whichFile}\n`);
     return exitCodes.noInput;
   }
   if (error instanceof ConfigErrors) {

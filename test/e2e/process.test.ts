@@ -226,7 +226,10 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
       const pipe = join(folder, 'pipe');
       execFileSync('mkfifo', [pipe]);
       const served = await run(['serve', '--config', pipe]);
-      assert.equal(served.stderr, `gatehouse: ${pipe} cannot be read: it is not a regular file\n`);
+      assert.equal(
+        served.stderr,
+        `gatehouse: ${pipe} cannot be read: it is not a regular file (--config FILE names the file)\n`,
+      );
       assert.equal(served.code, 66);
       const naming = configured({ listen: `\${file:${pipe}}` });
       const handed = ['-c', '"$0" "$1" check --config <(cat "$2")', process.execPath, main, naming];
@@ -246,7 +249,7 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
       // Not everybody may read what the kernel says.
       assert.match(
         stderr,
-        /^gatehouse: \/proc\/kmsg cannot be read: (?:it has no end|permission denied|.* EPERM)\n$/,
+        /^gatehouse: \/proc\/kmsg cannot be read: (?:it has no end|permission denied|.* EPERM) \(/,
       );
     },
   );
@@ -258,7 +261,10 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
       [nothing, '""'],
       [none, 'config/gateway.yaml'],
     ] as const) {
-      assert.equal(ended.stderr, `gatehouse: ${named} cannot be read: there is no such file\n`);
+      assert.equal(
+        ended.stderr,
+        `gatehouse: ${named} cannot be read: there is no such file (--config FILE names the file)\n`,
+      );
       assert.equal(ended.code, 66);
     }
   });

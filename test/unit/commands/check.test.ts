@@ -123,7 +123,10 @@ test('the summary says how many workers there are, unless there is one', (t) => 
 test('a file that is not there is one line and code 1', () => {
   const { code, stderr } = run('/does/not/exist.yaml');
   assert.equal(code, 1);
-  assert.equal(stderr, '/does/not/exist.yaml cannot be read: there is no such file\n');
+  assert.equal(
+    stderr,
+    '/does/not/exist.yaml cannot be read: there is no such file (--config FILE names the file)\n',
+  );
 });
 
 test('a schema that only reports is named, in the list of routes and by a warning', (t) => {
