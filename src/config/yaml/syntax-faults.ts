@@ -1,4 +1,12 @@
-import { isCollection, isScalar, visit, type Document, type ErrorCode, type YAMLError } from 'yaml';
+import {
+  isCollection,
+  isScalar,
+  visit,
+  type Document,
+  type ErrorCode,
+  type Range,
+  type YAMLError,
+} from 'yaml';
 
 /** Something the YAML rules forbid, at an offset in the text. */
 export interface SyntaxFault {
@@ -12,8 +20,9 @@ export function syntaxFaults(document: Document.Parsed, text: string): readonly 
   const exhausted = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION');
   if (exhausted !== undefined) return [faultOf(exhausted, text)];
   const glued = gluedDash(text);
-  const last = errors.findIndex((error) => lossOf(error, text, glued) !== undefined);
-  const loss = lossOf(errors[last], text, glued);
+  const root = document.contents?.range;
+  const last = errors.findIndex((error) => lossOf(error, text, { glued, root }) !== undefined);
+  const loss = lossOf(errors[last], text, { glued, root });
   const before = loss === undefined ? errors : errors.slice(0, last);
   const faults = placed(before.slice(0, lookedAtMax), document, text).slice(0, reportedMax);
   return loss === undefined ? faults : [...faults, loss];
@@ -29,7 +38,8 @@ const reportedMax = 20;
 /** Several may be about one mistake. */
 const lookedAtMax = 200;
 
-function faultOf({ code, pos: [at] }: YAMLError, text: string): SyntaxFault {
+function faultOf({ code, pos }: YAMLError, text: string): SyntaxFault {
+  const at = behindBlankLines(pos[0], text);
   // What the parser misses where an indented line begins is the "-" of the list above it.
   const isIndented = text.startsWith(' ', at) && text.lastIndexOf('\n', at - 1) === at - 1;
   const told = code === 'MISSING_CHAR' && isIndented ? 'BAD_INDENT' : code;
@@ -37,12 +47,23 @@ function faultOf({ code, pos: [at] }: YAMLError, text: string): SyntaxFault {
   return { offset: at, message: isGlued ? bracketSentence : sentences[told] };
 }
 
+/** The parser may name the first of the blank lines and comments in front of what is wrong. */
+function behindBlankLines(at: number, text: string): number {
+  if (text.charAt(at - 1) !== '\n') return at;
+  const blank = /(?:[ \t]*(?:#.*)?\r?\n)*/y;
+  blank.lastIndex = at;
+  return at + (blank.exec(text)?.[0].length ?? 0);
+}
+
+/** What is known of the whole text. */
+interface Whole {
+  readonly glued: Mistake | undefined;
+  /** Where its one value begins and ends. */
+  readonly root: Range | undefined;
+}
+
 /** A mistake after which the parser takes everything for something else. */
-function lossOf(
-  error: YAMLError | undefined,
-  text: string,
-  glued: Mistake | undefined,
-): SyntaxFault | undefined {
+function lossOf(error: YAMLError | undefined, text: string, { glued, root }: Whole): SyntaxFault | undefined {
   if (error === undefined) return undefined;
   const [at] = error.pos;
   if (glued !== undefined && glued.from <= at && at < glued.to) return glued.fault;
@@ -50,12 +71,16 @@ function lossOf(
   if (text.startsWith('{{', at - 1)) return { offset: at - 1, message: templateSentence };
   const tab = error.code === 'BAD_INDENT' ? tabBefore(at, text) : undefined;
   if (tab !== undefined) return { offset: tab, message: sentences.TAB_AS_INDENT };
+  if (error.code === 'TAB_AS_INDENT') return faultOf(error, text);
   if (error.code !== 'UNEXPECTED_TOKEN') return undefined;
   const sign = text.charAt(at);
   if (/[\]}]/.test(sign)) return { offset: at, message: `this ${sign} closes nothing` };
   const gap = endBefore(at, text);
   const isBetween = /[[{]/.test(sign) && /[\]}]/.test(text.charAt(gap - 1));
-  return isBetween ? { offset: gap, message: commaSentence } : undefined;
+  if (isBetween) return { offset: gap, message: commaSentence };
+  return root !== undefined && at >= root[1]
+    ? { offset: root[0], message: endSentence(at, text) }
+    : undefined;
 }
 
 /** Where a tab indents what begins a line at this place. Inside {} and [] the parser only says that it is too little. */
@@ -85,11 +110,11 @@ function placed(
   text: string,
 ): readonly SyntaxFault[] {
   const open = leftOpen(document, text);
-  const commas = lostCommas(errors, text);
-  const others = errors.filter(({ pos: [at] }) => !commas.some(({ from, to }) => from <= at && at < to));
+  const mistakes = [...lostCommas(errors, text), ...strayDashes(errors, text)];
+  const others = errors.filter(({ pos: [at] }) => !mistakes.some(({ from, to }) => from <= at && at < to));
   const deep = deepLines(others, text);
   const faults = [
-    ...commas.map(({ fault }) => fault),
+    ...mistakes.map(({ fault }) => fault),
     ...others.map(
       (error) => (endsOpen.has(error.code) ? open : deep).get(error.pos[0]) ?? faultOf(error, text),
     ),
@@ -146,6 +171,14 @@ interface Mistake {
   readonly fault: SyntaxFault;
 }
 
+/** A line such as `- name: value` among options is taken for a key without a value. */
+function strayDashes(errors: readonly YAMLError[], text: string): readonly Mistake[] {
+  return errors.flatMap(({ code, pos: [at] }): readonly Mistake[] => {
+    if (code !== 'NON_STRING_KEY' || !text.startsWith('- ', at)) return [];
+    return [{ from: endBefore(at, text), to: at + 1, fault: { offset: at, message: dashSentence } }];
+  });
+}
+
 function lostCommas(errors: readonly YAMLError[], text: string): readonly Mistake[] {
   const commas = errors.flatMap((error): readonly Mistake[] => {
     const [from, to] = error.pos;
@@ -190,6 +223,15 @@ const commaOrQuotesSentence = 'a comma is missing here, or quotes around a text 
 /** Either of the two may be the one that is indented wrongly. */
 const deeperSentence =
   'this line and the one above must start in the same column, or the text there goes on here and needs quotes';
+
+/** The first line is indented otherwise than a later one, or lacks its colon. */
+function endSentence(at: number, text: string): string {
+  const line = text.slice(0, at).split('\n').length;
+  return `what begins here ends before line ${line}: both must be options (name: value) that start in the same column`;
+}
+
+const dashSentence =
+  'no list can begin here: take this - out, or indent the line as the other items of its list';
 
 const unquotedSentence = "inside {} and [] a value with ${…} must be in quotes, such as '${NAME}'";
 
