@@ -11,8 +11,8 @@ export const nowhereElse = 'which belongs nowhere else';
 const placeholder =
   /(?<![a-z])(?:(?:change|replace)[-_.]?(?:me|this)|please[-_.]?(?:change|replace))(?![a-z])/i;
 
-/** A whole text that is `$NAME`, `$(NAME)`, `${NAME}`, `{{NAME}}`, `%NAME%` or `<NAME>`. */
-const variable = /^(?:\$[A-Z_][A-Z0-9_]*|\$\([^()]+\)|\$\{[^{}]+\}|\{\{.+\}\}|%\w+%|<[^<>]+>)$/;
+/** A whole text that is `$NAME`, also with what is left of a default behind it, `$(NAME)`, `${NAME}`, `{{NAME}}`, `%NAME%` or `<NAME>`. */
+const variable = /^(?:\$[A-Z_][A-Z0-9_]*(?::-.*)?\}?|\$\([^()]+\)|\$\{[^{}]+\}|\{\{.+\}\}|%\w+%|<[^<>]+>)$/;
 
 /** Whether a text is a placeholder that a template, a shell or a reader of a guide should have replaced. */
 export function isVariable(text: string): boolean {
