@@ -23,6 +23,7 @@ export function checkSchema(schema: unknown): AnySchema {
     ...nullableProblems(part),
     ...choiceProblems(part),
     ...boundProblems(part),
+    ...commaProblems(part),
     ...requiredProblems(part),
     ...patternProblems(part),
     ...formatProblems(part),
@@ -124,6 +125,19 @@ function* boundProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem>
   const message = '"maxContains" is less than "minContains", which is 1 where it is not given';
   yield { pointer: childPointer(pointer, 'maxContains'), message };
 }
+
+/** In `[firstName lastName]` a comma is missing, and no object has a property of that name. */
+function* commaProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
+  const { properties, required } = schema;
+  if (!isObject(properties) || !Array.isArray(required)) return;
+  for (const [index, name] of required.entries()) {
+    if (typeof name !== 'string' || !name.includes(' ') || Object.hasOwn(properties, name)) continue;
+    if (!name.split(' ').every((part) => Object.hasOwn(properties, part))) continue;
+    yield { pointer: childPointer(childPointer(pointer, 'required'), String(index)), message: lostComma };
+  }
+}
+
+const lostComma = 'a comma is missing between two names';
 
 /** What must be there must be allowed there. */
 function* requiredProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {

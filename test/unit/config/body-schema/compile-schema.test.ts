@@ -284,6 +284,10 @@ const badSchemas: [schema: unknown, fault: string][] = [
   [{ note: 1 }, '/note unknown keyword "note", did you mean "not"?'],
   [{ $defs: { 'a/b~c': { typ: 1 } } }, '/$defs/a~1b~0c/typ unknown keyword "typ", did you mean "type"?'],
   [{ $async: true }, '/$async unknown keyword "$async"'],
+  [
+    { properties: { a: true, b: true }, required: ['a', 'a b'] },
+    '/required/1 a comma is missing between two names',
+  ],
   [{ type: 'strin' }, '/type unknown type "strin", did you mean "string"?'],
   [
     { type: ['string', 'int\n'] },
