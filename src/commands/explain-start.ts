@@ -38,6 +38,7 @@ const listenReasons: Readonly<Record<string, string>> = {
   EAFNOSUPPORT: 'this machine has no IPv6',
   EINVAL: 'a link-local address needs its interface, as in [fe80::1%eth0]:8080',
   ENOTFOUND: 'the host name is unknown',
+  EAI_AGAIN: 'no resolver says what its host name means, an address needs none',
 };
 
 function failedAddress(error: Error, config: Config): string {

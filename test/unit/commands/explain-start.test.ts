@@ -72,6 +72,11 @@ const busy: readonly (readonly [string, object, string])[] = [
     'admin.test:9090 (admin.listen): the host name is unknown',
   ],
   [
+    'a name of callers that no resolver answers for',
+    { code: 'EAI_AGAIN', hostname: '127.0.0.1' },
+    '127.0.0.1:8080 (listen): no resolver says what its host name means, an address needs none',
+  ],
+  [
     'an address that is none for a reason of its own',
     { code: 'ENETDOWN', address: '127.0.0.1', port: 8080 },
     '127.0.0.1:8080 (listen): the system says why',
