@@ -18,8 +18,8 @@ export interface ImportOptions {
   /** Told of each line that is refused. The message never repeats its content. */
   readonly onFault: (line: number, message: string) => void;
   /**
-   * Told of each key that was added although its secret can be guessed, or with a scope that is not among the routes; and of each
-   * that was there already, if the secret does not work.
+   * Told of each key that was added although its secret can be guessed or has quotes around it, or with a scope that is not among the
+   * routes; and of each that was there already, if the secret does not work.
    */
   readonly onWarning?: ((line: number, message: string) => void) | undefined;
   /** Told after each batch. */
