@@ -51,6 +51,9 @@ const sentences: Readonly<Record<string, Sentence>> = {
 };
 
 function unknownSentence(name: string, options: readonly string[]): string {
+  const [above = ''] = name.split('.', 1);
+  if (above !== name && options.includes(above))
+    return `unknown option, what belongs to "${above}" stands on lines below it`;
   const slip = slipIn(name);
   return `unknown option${slip === undefined ? suggest(name, options) : `, ${slip}`}`;
 }
