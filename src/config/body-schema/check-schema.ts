@@ -163,7 +163,12 @@ function* patternProblems({ schema, pointer }: Subschema): Iterable<SchemaProble
   for (const key of Object.keys(patternProperties)) yield* expressionProblems(key, childPointer(below, key));
 }
 
+/** What YAML makes of `"\b"` and the like, which would be looked for by the letter. */
+const unescaped = /[^\P{Cc}\t\n\r]/u;
+
 function* expressionProblems(pattern: string, pointer: string): Iterable<SchemaProblem> {
+  if (unescaped.test(pattern))
+    yield { pointer, message: 'a backslash is no longer there: put the expression in single quotes' };
   try {
     RegExp(pattern, 'u');
   } catch (error) {

@@ -288,6 +288,7 @@ const badSchemas: [schema: unknown, fault: string][] = [
     { properties: { a: true, b: true }, required: ['a', 'a b'] },
     '/required/1 a comma is missing between two names',
   ],
+  [{ pattern: '^\bfoo' }, '/pattern a backslash is no longer there: put the expression in single quotes'],
   [{ type: 'strin' }, '/type unknown type "strin", did you mean "string"?'],
   [
     { type: ['string', 'int\n'] },
