@@ -34,8 +34,7 @@ const sentences: Readonly<Record<string, Sentence>> = {
   type: typeSentence,
   format: (error, subject) =>
     `${subject} ${fault(error, String(error.data)) ?? 'is not valid'}${needlessQuotes(error)}`,
-  additionalProperties: (error) =>
-    unknownSentence(String(error.params['additionalProperty']), optionsOf(error)),
+  additionalProperties: (error) => unknownSentence(String(error.params['additionalProperty']), error),
   required: () => 'is missing',
   enum: ({ params, data }, subject) => choiceSentence(data, texts(params['allowedValues']), subject),
   propertyNames: nameSentence,
@@ -50,10 +49,14 @@ const sentences: Readonly<Record<string, Sentence>> = {
   uniqueItems: ({ params }) => `has the same value twice, at [${params['i']}] and [${params['j']}]`,
 };
 
-function unknownSentence(name: string, options: readonly string[]): string {
+function unknownSentence(name: string, error: ShapeError): string {
+  const options = optionsOf(error);
   const [above = ''] = name.split('.', 1);
   if (above !== name && options.includes(above))
     return `unknown option, what belongs to "${above}" stands on lines below it`;
+  // In `{ message: Sorry, not found }` the text ends at its comma.
+  if (/\w \w/.test(name) && isObject(error.data) && error.data[name] === null)
+    return 'unknown option, a text with a comma in it needs quotes';
   const slip = slipIn(name);
   return `unknown option${slip === undefined ? suggest(name, options) : `, ${slip}`}`;
 }

@@ -45,7 +45,11 @@ function readNode(reader: Reader, node: unknown, spot: NodeSpot): unknown {
   if (isAlias(node)) {
     const target = reader.anchors.get(node.source);
     if (target === undefined)
-      return refuse(reader, spot, 'there is no anchor (&name) for this alias above it');
+      return refuse(
+        reader,
+        spot,
+        'there is no anchor (&name) above for this alias; a text that begins with * needs quotes',
+      );
     return readNode(reader, target, { ...spot, aliased: true });
   }
   if (isNode(node) && node.anchor !== undefined) reader.anchors.set(node.anchor, node);

@@ -43,8 +43,10 @@ function faultOf({ code, pos }: YAMLError, text: string): SyntaxFault {
   // What the parser misses where an indented line begins is the "-" of the list above it.
   const isIndented = text.startsWith(' ', at) && text.lastIndexOf('\n', at - 1) === at - 1;
   const told = code === 'MISSING_CHAR' && isIndented ? 'BAD_INDENT' : code;
-  const isGlued = code === 'UNEXPECTED_TOKEN' && /[\]}]\S/.test(text.slice(at - 1, at + 1));
-  return { offset: at, message: isGlued ? bracketSentence : sentences[told] };
+  return {
+    offset: at,
+    message: told === 'UNEXPECTED_TOKEN' ? unexpectedSentence(at, text) : sentences[told],
+  };
 }
 
 /** The parser may name the first of the blank lines and comments in front of what is wrong. */
@@ -237,13 +239,21 @@ const unquotedSentence = "inside {} and [] a value with ${…} must be in quotes
 
 const templateSentence = 'this {{…}} was not replaced, or needs quotes';
 
-/** As of `[::]:8080`. */
-const bracketSentence = 'a text that begins with [ or { needs quotes, or a comma is missing here';
+/** What goes on behind `[::]` is a text, and behind `'Can'` the rest of one. */
+function unexpectedSentence(at: number, text: string): string {
+  const end = endBefore(at, text);
+  const before = text.charAt(end - 1);
+  if (/[\]}]/.test(before) && !text.slice(end, at).includes('\n'))
+    return 'a text that begins with [ or { needs quotes, or a comma is missing here';
+  if (end === at && quotes[before] !== undefined)
+    return `the text in quotes ends here: a ' in it is written '', and a " is written \\"`;
+  return sentences.UNEXPECTED_TOKEN;
+}
 
 /** Our own sentences: the parser's repeat parts of the text, which may be a secret. */
 const sentences: Readonly<Record<ErrorCode, string>> = {
   ALIAS_PROPS: 'an alias (*name) cannot have an anchor or a tag',
-  BAD_ALIAS: 'this alias is not valid',
+  BAD_ALIAS: 'a text that begins with * needs quotes',
   BAD_COLLECTION_TYPE: 'this tag does not fit what follows it',
   BAD_DIRECTIVE: 'this % line is not understood, remove it',
   BAD_DQ_ESCAPE: 'this backslash sequence is not known, double the backslash or use single quotes',
@@ -265,6 +275,6 @@ const sentences: Readonly<Record<ErrorCode, string>> = {
   NON_STRING_KEY: 'a key must be plain text',
   RESOURCE_EXHAUSTION: tooDeep.message,
   TAB_AS_INDENT: 'tabs cannot indent, use spaces',
-  TAG_RESOLVE_FAILED: 'this tag is not known, remove it',
+  TAG_RESOLVE_FAILED: 'this tag is not known: remove it, or put a text that begins with ! in quotes',
   UNEXPECTED_TOKEN: 'this is not expected here, perhaps a comma, a quote or a bracket is missing',
 };
