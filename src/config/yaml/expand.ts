@@ -43,7 +43,9 @@ function lookUp(inner: string, end: string, env: NodeJS.ProcessEnv): Expansion {
   if (fallback !== undefined)
     return { text: value === undefined || value === '' ? fallback : value, expanded: true };
   if (value !== undefined) return { text: value, expanded: true };
-  return { problem: `the environment variable ${name} is not set; set it, or write \${${name}:-default}` };
+  return {
+    problem: `the environment variable ${name} is not set; set it or, unless it is a secret, write \${${name}:-default}`,
+  };
 }
 
 function fromFile(path: string): Expansion {

@@ -16,7 +16,8 @@ test('a text is from outside as soon as a part of it is, whatever comes after', 
 });
 
 test('what every object has is no variable of the environment', () => {
-  const problem = 'the environment variable constructor is not set; set it, or write ${constructor:-default}';
+  const problem =
+    'the environment variable constructor is not set; set it or, unless it is a secret, write ${constructor:-default}';
   assert.deepEqual(expandText('${constructor}', {}), { problem });
 });
 
