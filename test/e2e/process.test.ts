@@ -292,6 +292,10 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
       args: ['--config', 'x', 'check'],
       stderr: /unknown option '--config'\n\(options go after the command; see --help\)/,
     },
+    {
+      args: ['keys', 'verify', 'k3y-of-somebody'],
+      stderr: /Expected 0 arguments but got 1\.\n\(the key comes on standard input, [^\n]*\)\n$/,
+    },
     { args: ['keys', 'lst'], stderr: /unknown command 'lst'.*Did you mean list\?/s },
     { args: ['usage', 'other'], stderr: /unknown command 'other'$/m },
     { args: ['foo'], stderr: /unknown command 'foo'$/m },

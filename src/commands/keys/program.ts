@@ -122,6 +122,7 @@ function addReads(add: Add): void {
     .option('--method <method>', 'as if by this method', 'GET')
     .option('--json', 'print the answer as JSON')
     .option('-q, --quiet', 'print nothing, only exit with 0 or 1')
+    .showHelpAfterError('(the key comes on standard input, where nobody else sees it; see --help)')
     .action((options) => run(import('./verify.ts'), ({ verifyKey }) => verifyKey(options)));
 
   add('pattern', 'print the regular expression of the keys made here, for secret scanners', [
