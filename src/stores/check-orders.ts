@@ -46,7 +46,7 @@ function checkCells({ intervalMs, burst, want }: CellsOrder): void {
 }
 
 function checkPlace({ expiresInMs }: PlaceOrder): void {
-  if (!(expiresInMs > 0 && expiresInMs <= placeExpiresMaxMs))
+  if (!(expiresInMs >= 0 && expiresInMs <= placeExpiresMaxMs))
     throw new RangeError(`no place is taken for ${expiresInMs} ms`);
 }
 

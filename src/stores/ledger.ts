@@ -28,7 +28,10 @@ export interface Ledger {
   takeCells(order: CellsOrder): Promise<CellsAnswer>;
   /** Takes a place among the requests of a key that are in flight anywhere, until left or `expiresInMs` has passed. */
   enter(order: EntryOrder): Promise<PlaceAnswer>;
-  /** Keeps a place for another `expiresInMs`. One that was lost is taken again whatever the limit: it is in flight. */
+  /**
+   * Keeps a place for another `expiresInMs`. One that was lost is taken again whatever the limit: it is in flight. For 0 none is taken,
+   * and the answer shows that one could be.
+   */
   stay(order: PlaceOrder): Promise<void>;
   leave(keyId: string, placeId: string): Promise<void>;
   /** Hears when a server is connected to again. It may be another one, which lacks what the last was told in the end. */

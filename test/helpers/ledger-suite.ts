@@ -522,6 +522,15 @@ function placeRules(kind: StoreKind): void {
     assert.equal(await ledger.enter({ ...order, placeId: 'd' }), 'full');
   });
 
+  test('who stays for no time takes no place, and ends none', async (t) => {
+    const { ledger } = await open(t, kind);
+    await ledger.stay({ ...order, placeId: 'nobody', expiresInMs: 0 });
+    await ledger.enter({ ...order, limit: 2 });
+    await ledger.stay({ ...order, placeId: 'nobody', expiresInMs: 0 });
+    assert.equal(await ledger.enter({ ...order, limit: 2, placeId: 'b' }), 'entered');
+    assert.equal(await ledger.enter({ ...order, limit: 2, placeId: 'c' }), 'full');
+  });
+
   test('a place that was lost is taken again by staying, whatever the limit: its request is still in flight', async (t) => {
     const { ledger } = await open(t, kind);
     await ledger.stay(order);

@@ -49,7 +49,7 @@ export class SharedPlaces {
   readonly #retry: Alarm;
   #retrying = false;
   readonly #ids = new FreshIds();
-  /** A key whose place was asked for; with it the store is asked whether it is there. */
+  /** The key that the store has answered last; with it the store is asked whether it is there. */
   #someKey = '';
   #beating = false;
   /** How long the last beat took; the next one comes that much sooner. */
@@ -76,7 +76,6 @@ export class SharedPlaces {
    */
   async enter(keyId: string, limit: number): Promise<PlaceOrder | undefined> {
     if (!this.#outage.isSettled) throw notSettled();
-    this.#someKey = keyId;
     this.#armBeat();
     const order = { keyId, placeId: this.#ids.next(), limit, expiresInMs };
     let answer: PlaceAnswer;
@@ -86,6 +85,7 @@ export class SharedPlaces {
       if (error instanceof StoreUnavailable && error.mayHaveHappened) this.leave(order);
       throw error;
     }
+    this.#someKey = keyId;
     if (answer === 'full') {
       // Perhaps only by places that were left. A store that has no room says it too: it needs none for that.
       if (this.#isBehind) void this.#retryUntold();
@@ -167,14 +167,12 @@ export class SharedPlaces {
   }
 
   /**
-   * Leaves a place of a key, and takes one of no key, that nobody has: a store that can be read may still take no writes, and one
-   * out of memory takes only those that remove something.
+   * Takes a place for no time: a store that can be read may still take no writes, and one out of memory takes only those that remove
+   * something.
    */
   async #probe(): Promise<void> {
-    const { unused } = this.#ids;
-    const left = this.#access.ledger.leave(this.#someKey, unused);
-    const stayed = this.#access.ledger.stay({ keyId: unused, placeId: unused, expiresInMs: 1 });
-    await this.#isOver(this.#outage.note(Promise.all([left, stayed])));
+    const order = { keyId: this.#someKey, placeId: this.#ids.unused, expiresInMs: 0 };
+    await this.#isOver(this.#outage.note(this.#access.ledger.stay(order)));
   }
 
   /**

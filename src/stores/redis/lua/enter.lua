@@ -1,6 +1,6 @@
 -- Takes a place unless all are taken by others.
 -- KEYS     1 the places of a key, by the moment at which each expires
--- ARGV     1 the place, 2 limit, 3 expires in ms, 4 the longest that any place is taken for
+-- ARGV     1 the place, 2 limit, 3 expires in ms, 0 = it is not taken, 4 the longest that any place is taken for
 -- Returns  1 entered, 0 full
 
 local time = redis.call('TIME')

@@ -154,7 +154,7 @@ test('a shared limit that is full is not asked for each request, and a place tha
   assert.equal(ledger.calls.get('enter'), 3);
   for (const place of taken) place.leave();
   await clock.pass(20_000);
-  assert.equal(ledger.calls.get('stay'), (ledger.calls.get('leave') ?? 0) - taken.length, 'only to look');
+  assert.equal(ledger.calls.get('leave'), taken.length);
   assert.equal(clock.timers, 2, 'both look whether the store is there, and do nothing else');
   assert.equal(one.size + two.size, 0);
 });
@@ -396,6 +396,31 @@ test('a place that expired while its part of the store was away is told of soon 
   }
 });
 
+test('a part of the store that is away keeps nobody from a place in another', async () => {
+  const { options, clock, ledger } = createQuotaScene();
+  const inPart: Ledger = {
+    ...ledger,
+    async stay(order) {
+      requireAda(order);
+      await ledger.stay(order);
+    },
+    async enter(order) {
+      requireAda(order);
+      return await ledger.enter(order);
+    },
+  };
+  const places = new Concurrency({ ...options, ledger: inPart });
+  (await enterSurely(places)).leave();
+  await assert.rejects(async () => await places.enter('bob', shared, 'refuse'), StoreUnavailable);
+  await clock.pass(60_000);
+  await enterSurely(places);
+});
+
+/** That of any other key is in the part of the store that is away. */
+function requireAda({ keyId }: PlaceOrder): void {
+  if (keyId !== 'ada') throw new StoreUnavailable('away', { mayHaveHappened: false });
+}
+
 test('a key that is told of places that were left already has them at its next request', async () => {
   const { places, weather, clock } = openPlaces();
   const taken = [await enterSurely(places), await enterSurely(places)];
@@ -431,7 +456,7 @@ test('a store that is silent is asked by one at a time whether it is back', asyn
   assert.ok(asked.length > 20 && asked.length < 24, `${asked.length} times`);
 });
 
-test('in a long outage it is tried now and then to leave a place', async () => {
+test('in a long outage the store is asked now and then whether it is back', async () => {
   const { places, weather, clock, ledger } = openPlaces();
   const { limit, ...rest } = shared;
   const taken = await Promise.all(
@@ -440,11 +465,12 @@ test('in a long outage it is tried now and then to leave a place', async () => {
   weather.refuses = true;
   for (const place of taken) place.leave();
   await clock.pass(1000);
-  const tries = ledger.calls.get('leave') ?? 0;
-  assert.ok(tries > 20 && tries < 26, `${tries} tries`);
+  assert.equal(ledger.calls.get('leave'), 20);
+  const tries = ledger.calls.get('stay') ?? 0;
+  assert.ok(tries > 0 && tries < 6, `${tries} tries`);
   await clock.pass(35_000);
-  const later = ledger.calls.get('leave') ?? 0;
-  assert.ok(later < 20 + 4 * 30 + 64, `${later} tries`);
+  const later = ledger.calls.get('stay') ?? 0;
+  assert.ok(later < 4 * 30 + 64, `${later} tries`);
   assert.equal(clock.timers, 2, 'it looks whether the store is there, and whether it is back');
 });
 
