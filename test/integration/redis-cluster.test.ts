@@ -9,7 +9,7 @@ import { createServer } from 'node:tls';
 import type { Cluster } from 'ioredis';
 import type { RedisAddress } from '../../src/config/config.ts';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
-import type { DrawOrder } from '../../src/stores/ledger.ts';
+import { StoreUnavailable, type DrawOrder } from '../../src/stores/ledger.ts';
 import { createClient, firstConnection } from '../../src/stores/redis/client/client.ts';
 import { createLink } from '../../src/stores/redis/link.ts';
 import { nameKeys, slotOf } from '../../src/stores/redis/names.ts';
@@ -128,6 +128,19 @@ test('a node that is stopped fails its own keys in time and leaves the others al
     await until(async () => (await outcomeOf(store.ledger.cancelDraw(order))) === undefined);
   assert.equal(await usedOf(store.ledger, counters, ill), String(1 + more));
   for (const keyId of well) assert.equal(await usedOf(store.ledger, counters, keyId), '13');
+});
+
+test('a probe asks the node that has all keys, whichever others are away', async (t) => {
+  const store = await openAt(t, cluster.url, { deadlineMs: 2_000 });
+  await store.probe();
+  const home = cluster.nodeOf(slotOf('gatehouse:{keys}'));
+  const others = cluster.nodes.filter((node) => node !== home);
+  t.after(() => cluster.nodes.forEach((node) => node.signal('SIGCONT')));
+  for (const node of others) node.signal('SIGSTOP');
+  await store.probe();
+  for (const node of others) node.signal('SIGCONT');
+  home.signal('SIGSTOP');
+  await assert.rejects(store.probe(), StoreUnavailable);
 });
 
 test('a node that is killed and comes back is found again, with the usage that it kept', async (t) => {

@@ -25,6 +25,7 @@ import type { StoreOptions } from '../store.ts';
 import { eventsPerReading, watchChanges, type FeedAnswer } from '../watch-changes.ts';
 import { notUnderstood } from './failures.ts';
 import type { Link } from './link.ts';
+import { keysTag } from './names.ts';
 import { callOf, scripts } from './scripts.ts';
 
 interface RedisKeysOptions {
@@ -172,7 +173,7 @@ export function createRedisKeys(
 }
 
 function nameAll(prefix: string) {
-  const tag = `${prefix}{keys}`;
+  const tag = `${prefix}${keysTag}`;
   return {
     record: (id: string) => `${tag}:record:${id}`,
     secret: (digest: string) => `${tag}:secret:${Buffer.from(digest, 'hex').toString('base64url')}`,

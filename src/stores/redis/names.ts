@@ -17,6 +17,9 @@ export function nameKeys(prefix: string, keyId: string) {
   };
 }
 
+/** In the names of all keys, secrets and their logs, which are in one hash slot by that. */
+export const keysTag = '{keys}';
+
 /** The cluster slot of a Redis key: CRC-16/XMODEM of what is in its first braces, modulo 16384 (Redis Cluster specification). */
 export function slotOf(key: string): number {
   const open = key.indexOf('{');

@@ -6,6 +6,7 @@ import { createClient, createListener, firstConnection, followSentinels, listenO
 import { createRedisKeys } from './keys.ts';
 import { createRedisLedger } from './ledger.ts';
 import { createLink } from './link.ts';
+import { keysTag } from './names.ts';
 import { callOf, scripts } from './scripts.ts';
 
 /** How long opening waits, at least, for the first connection. A gateway may start before its Redis does. */
@@ -26,6 +27,7 @@ export async function openRedis(
   const unfollow = followSentinels(address, terms, client);
   // A longer deadline for calls gives connecting longer too.
   await firstConnection(client, Math.max(firstConnectionMs, deadlineMs));
+  const probeName = `${address.prefix}${keysTag}:probe`;
   return {
     keys: createRedisKeys(link, {
       prefix: address.prefix,
@@ -36,9 +38,9 @@ export async function openRedis(
     ledger: createRedisLedger(link, address.prefix),
     identity: undefined,
     ping: async () => void (await link.ask((redis) => redis.ping())),
-    // By a script, because a user that may not run scripts cannot count quotas.
-    probe: async () =>
-      void (await link.ask(callOf(scripts.probe, [`${address.prefix}probe`], [probeKeptMs]))),
+    // By a script, because a user that may not run scripts cannot count quotas. In a cluster it asks the node of all keys: without
+    // that one no change of a key is heard of, and each of the others has only a part of the usage.
+    probe: async () => void (await link.ask(callOf(scripts.probe, [probeName], [probeKeptMs]))),
     close: async () => {
       unfollow();
       link.close();
