@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startChaos } from '../helpers/quota-chaos.ts';
+import { createRandom } from '../helpers/random.ts';
 
 /*
  * Nothing that is let through goes uncounted: faults in random order for as long as CHAOS_SECONDS says, 60 by default, on each store. The seed is printed, and
@@ -37,15 +38,4 @@ for (const store of ['sqlite', 'redis'] as const) {
       t.diagnostic(JSON.stringify(Object.fromEntries(spending.callers.tally)));
     },
   );
-}
-
-/** Mulberry32: small, and the same everywhere. */
-function createRandom(from: number): () => number {
-  let state = from;
-  return () => {
-    state = (state + 0x6d_2b_79_f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
