@@ -397,7 +397,7 @@ test('a place that expired while its part of the store was away is told of soon 
 });
 
 test('a part of the store that is away keeps nobody from a place in another', async () => {
-  const { options, clock, ledger } = createQuotaScene();
+  const { options, clock, ledger } = createLedgerScene();
   const inPart: Ledger = {
     ...ledger,
     async stay(order) {
