@@ -4,11 +4,10 @@ import { prepareKeys } from './keys.ts';
 import { prepareUnits } from './ledger.ts';
 import { preparePlaces } from './places.ts';
 import { prepareRates } from './rates.ts';
-import { transact } from './transact.ts';
 
 export type Calls = ReturnType<typeof prepareCalls>;
 
-/** Everything that can be asked of the database. Each call is one transaction, or a part of one, and none of them waits. */
+/** Everything that can be asked of the database. None of it waits, and what writes is made a part of a transaction (gather-writes.ts). */
 export function prepareCalls(database: DatabaseSync) {
   // The tables that every request needs, so a damaged one is noticed: only the version is in the first page.
   const tables = ['secrets', 'keys', 'counters'];
@@ -17,7 +16,7 @@ export function prepareCalls(database: DatabaseSync) {
     ping(): void {
       for (const ping of pings) ping.get();
     },
-    probe: (): void => transact(database, () => markAsOurs(database)),
+    probe: (): void => markAsOurs(database),
     ...prepareKeys(database, Date.now),
     ...prepareUnits(database, Date.now),
     ...prepareRates(database, Date.now),

@@ -23,7 +23,7 @@ import {
   type KnownKey,
 } from '../key-store.ts';
 import { eventsPerReading, type FeedAnswer } from '../watch-changes.ts';
-import { transact, type Synchronous } from './transact.ts';
+import type { Synchronous } from './transact.ts';
 
 interface KeyCalls extends Synchronous<Omit<KeyStore, 'watch'>> {
   readKeyChanges(cursor: string | undefined): FeedAnswer;
@@ -95,19 +95,17 @@ export function prepareKeys(database: DatabaseSync, clock: () => number): KeyCal
     },
     listKeys: (after, limit) =>
       sql.list.all(after, limit).map((row) => listed(String(row['id']), () => known(row))),
-    changeKey: (order) => transact(database, () => change(order)),
-    addKeys: (records, note) =>
-      transact(database, () => {
-        const answers = records.map(add);
-        const added = answers.filter(({ kind }) => kind === 'added').length;
-        if (added > 0) log(note, { keys: added, event: null });
-        return answers;
-      }),
-    noteUses: (uses) =>
-      transact(database, () => {
-        for (const { keyId, secretNumber, at } of uses) sql.use.run(keyId, secretNumber, at);
-      }),
-    addAudit: (note) => transact(database, () => audit(note, 1)),
+    changeKey: change,
+    addKeys(records, note) {
+      const answers = records.map(add);
+      const added = answers.filter(({ kind }) => kind === 'added').length;
+      if (added > 0) log(note, { keys: added, event: null });
+      return answers;
+    },
+    noteUses(uses) {
+      for (const { keyId, secretNumber, at } of uses) sql.use.run(keyId, secretNumber, at);
+    },
+    addAudit: (note) => audit(note, 1),
     listAudit: (before, limit) => {
       const from = before === undefined ? Number.MAX_SAFE_INTEGER : Number(before);
       return sql.audit

@@ -12,7 +12,7 @@ import {
 } from '../ledger.ts';
 import { keptUntil, leaseToldMs } from '../retention.ts';
 import { prepareUnitsPruning } from './prune-units.ts';
-import { transact, type Synchronous } from './transact.ts';
+import type { Synchronous } from './transact.ts';
 
 type UnitsCalls = Synchronous<
   Pick<Ledger, 'draw' | 'giveBack' | 'charge' | 'cancelDraw' | 'readUsage' | 'setUsage'>
@@ -88,12 +88,12 @@ export function prepareUnits(database: DatabaseSync, clock: () => number): Units
   }
 
   return {
-    draw: (order) => transact(database, () => draw(order)),
-    giveBack: (order) => transact(database, () => giveBack(order)),
-    charge: (order) => transact(database, () => charge(order)),
-    cancelDraw: (order) => transact(database, () => cancelDraw(order)),
+    draw,
+    giveBack,
+    charge,
+    cancelDraw,
     readUsage: (keyId, counters) => counters.map((counter) => readUsage(sql, keyId, counter, clock())),
-    setUsage: (order) => transact(database, () => setUsage(order)),
+    setUsage,
   };
 }
 

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Ledger } from '../ledger.ts';
 import { placeExpiresMaxMs } from '../retention.ts';
-import { transact, type Synchronous } from './transact.ts';
+import type { Synchronous } from './transact.ts';
 
 type PlaceCalls = Synchronous<Pick<Ledger, 'enter' | 'stay' | 'leave'>>;
 
@@ -18,17 +18,14 @@ export function preparePlaces(database: DatabaseSync, clock: () => number): Plac
     DELETE FROM places WHERE (key, place) IN (SELECT key, place FROM places WHERE expires <= ? LIMIT 2)`);
 
   return {
-    enter: ({ keyId, placeId, limit, expiresInMs }) =>
-      transact(database, () => {
-        const now = clock();
-        if (Number(count.get(keyId, now, now + placeExpiresMaxMs, placeId)?.['taken']) >= limit)
-          return 'full';
-        prune.run(now);
-        take.run(keyId, placeId, now + expiresInMs);
-        return 'entered';
-      }),
-    stay: ({ keyId, placeId, expiresInMs }) =>
-      transact(database, () => void take.run(keyId, placeId, clock() + expiresInMs)),
+    enter({ keyId, placeId, limit, expiresInMs }) {
+      const now = clock();
+      if (Number(count.get(keyId, now, now + placeExpiresMaxMs, placeId)?.['taken']) >= limit) return 'full';
+      prune.run(now);
+      take.run(keyId, placeId, now + expiresInMs);
+      return 'entered';
+    },
+    stay: ({ keyId, placeId, expiresInMs }) => void take.run(keyId, placeId, clock() + expiresInMs),
     leave: (keyId, placeId) => void leave.run(keyId, placeId),
   };
 }

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { takeCells, type RateState } from '../gcra.ts';
 import type { CellsAnswer, CellsOrder, Ledger } from '../ledger.ts';
-import { transact, type Synchronous } from './transact.ts';
+import type { Synchronous } from './transact.ts';
 
 export function prepareRates(
   database: DatabaseSync,
@@ -28,7 +28,7 @@ export function prepareRates(
     return taken > 0 ? { kind: 'taken', cells: taken, remaining, now } : { kind: 'too_fast', retryInMs, now };
   }
 
-  return { takeCells: (order) => transact(database, () => take(order)) };
+  return { takeCells: take };
 }
 
 function readState(row: ReturnType<ReturnType<DatabaseSync['prepare']>['get']>): RateState | undefined {

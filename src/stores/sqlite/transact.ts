@@ -10,12 +10,8 @@ export type Synchronous<Calls> = {
 
 export type Outcome<T> = { readonly answer: T } | { readonly error: unknown };
 
-/**
- * Runs the work as one transaction that has the write lock from its start, so it never fails halfway for a lock. Within another
- * transaction it is part of that.
- */
+/** Runs the work as one transaction that has the write lock from its start, so it never fails halfway for a lock. */
 export function transact<T>(database: DatabaseSync, work: () => T): T {
-  if (database.isTransaction) return work();
   database.exec('BEGIN IMMEDIATE');
   try {
     const result = work();

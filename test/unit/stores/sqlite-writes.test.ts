@@ -3,13 +3,13 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { Unreadable } from '../../../src/stores/ledger.ts';
+import { StoreUnavailable, Unreadable } from '../../../src/stores/ledger.ts';
 import type { Calls } from '../../../src/stores/sqlite/calls.ts';
 import { Locked } from '../../../src/stores/sqlite/connection.ts';
 import { gatherWrites } from '../../../src/stores/sqlite/gather-writes.ts';
 import { createLockLine } from '../../../src/stores/sqlite/lock-line.ts';
 import { openSqlite } from '../../../src/stores/sqlite/open-sqlite.ts';
-import { transact, transactAll, type Outcome } from '../../../src/stores/sqlite/transact.ts';
+import { transactAll, type Outcome } from '../../../src/stores/sqlite/transact.ts';
 import { aCounter, aDraw, someUnits, usedOf } from '../../helpers/ledger-orders.ts';
 import { ownDatabase, sql } from '../../helpers/sqlite-file.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
@@ -63,17 +63,6 @@ test('a lock that another holds is asked for once, however many wait for it', (t
   const asks = t.mock.method(database, 'exec');
   assert.throws(() => transactAll(database, [() => 1, () => 2]), /locked/);
   assert.equal(asks.mock.callCount(), 1);
-});
-
-test('a transaction within another is a part of it', () => {
-  const { database, add, all } = aTable();
-  assert.throws(() => transact(database, () => transact(database, add(1)) + fail()));
-  assert.deepEqual(all(), []);
-  assert.equal(
-    transact(database, () => transact(database, add(2))),
-    2,
-  );
-  assert.deepEqual(all(), [2]);
 });
 
 test('what is asked for in one turn is written together, at most 64 at once, and answered to each', async () => {
@@ -132,6 +121,16 @@ test('a key whose usage cannot be counted harms no other that is counted togethe
   assert.ok(damaged.status === 'rejected' && damaged.reason instanceof Unreadable);
   assert.equal(await usedOf(ledger, counters, 'one'), '1');
   assert.equal(await usedOf(ledger, counters, 'other'), '1');
+});
+
+test('usage that cannot be set in all of its counters is set in none', async (t) => {
+  const { path, store } = ownDatabase(t);
+  const counters = ['one', 'two'].map((name) => aCounter({ name }));
+  await store.ledger.draw(aDraw({ counters: counters.slice(0, 1) }));
+  const never = "WHEN new.name = 'two' BEGIN SELECT RAISE(ABORT, 'never'); END";
+  sql(path, `CREATE TRIGGER never BEFORE INSERT ON counters ${never}`).close();
+  await assert.rejects(store.ledger.setUsage({ keyId: 'key', counters, spent: 7 }), StoreUnavailable);
+  assert.equal(await usedOf(store.ledger, counters), '1 0');
 });
 
 test('what was asked for before a store was closed is written', async (t) => {
