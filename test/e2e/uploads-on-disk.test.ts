@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { after, test, type TestContext } from 'node:test';
 import { listen } from '../helpers/listen.ts';
+import { until } from '../helpers/poll.ts';
 import { keysOf, secretOf } from '../helpers/quota-scene.ts';
 import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
@@ -25,6 +26,13 @@ const failing = await startRecordingUpstream(scene, (_request, res) =>
   res.writeHead(500, { 'content-length': 2 }).end('no'),
 );
 const hasty = await listen(scene, createServer(answerAtOnce));
+const deaf = await listen(
+  scene,
+  createServer((socket) => {
+    answerAtOnce(socket);
+    socket.once('data', () => socket.pause());
+  }),
+);
 const body = { file: { maxSize: '10MB', types: ['audio/wav'] } };
 const gateway = await startGateway(scene, {
   limits: { inFlightPerConnection: 1 },
@@ -37,6 +45,7 @@ const gateway = await startGateway(scene, {
   upstreams: {
     recognition: { targets: [failing.url] },
     hasty: { targets: [`http://127.0.0.1:${hasty}`] },
+    deaf: { targets: [`http://127.0.0.1:${deaf}`] },
   },
   routes: [
     { path: '/v1/up', methods: ['PUT'], body },
@@ -44,6 +53,7 @@ const gateway = await startGateway(scene, {
     { path: '/v1/hasty/up', methods: ['PUT'], body, upstream: 'hasty' },
     { path: '/v1/hasty/get', methods: ['GET'], upstream: 'hasty' },
     { path: '/v1/hasty/live', methods: ['GET'], upstream: 'hasty', upgrade: { websocket: {} } },
+    { path: '/v1/deaf/up', methods: ['PUT'], body, upstream: 'deaf' },
   ],
 });
 
@@ -73,6 +83,21 @@ for (const [what, next, status] of [
     }
   });
 }
+
+test('an upload that is answered before it was sent leaves its connection to end as any other, and not to be read for a while', async (t) => {
+  const client = await openRaw(t, gateway.port);
+  client.socket.allowHalfOpen = true;
+  client.write(requestBytes('PUT /v1/deaf/up', headersOf('free'), wav(8_000_000)));
+  assert.equal((await client.responses(1))[0]?.status, 200);
+  client.write(requestBytes('GET /v1/hasty/get', [...headersOf('free'), ['Connection', 'close']]));
+  assert.equal((await client.responses(2))[1]?.status, 200);
+  const refusesMore = (): boolean => {
+    client.write('x');
+    return client.error !== undefined;
+  };
+  // Sooner than one that is read would end.
+  await until(refusesMore, { within: 10_000 });
+});
 
 function headersOf(key: string): [string, string][] {
   return [

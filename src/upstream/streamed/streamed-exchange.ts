@@ -207,13 +207,8 @@ export class StreamedExchange implements AnswerSource {
 
   /** An answer can be complete before the request is. Then the rest is not wanted, but the client must get to read the answer. */
   #finish(): void {
-    if (this.#sender?.giveUpRest() === true) {
-      const { req } = this.#res;
-      this.#seats.leave(this.#relay);
-      // Not awaited: closing a file takes a while, and a client that has the answer may have asked again by then.
-      void this.#body.release();
-      if (!req.complete) endReadablyAfterLast(req.socket);
-    }
+    const { req } = this.#res;
+    if (this.#sender?.giveUpRest() === true && !req.complete) endReadablyAfterLast(req.socket);
     this.#relay.answerEnded();
   }
 

@@ -4,6 +4,7 @@ import type { ClientRequest } from 'node:http';
 import { connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { StreamedBody } from '../../../../src/bodies/body.ts';
 import type { Relay } from '../../../../src/upstream/relay.ts';
 import { BodySender } from '../../../../src/upstream/streamed/body-sender.ts';
 import { fakeTimers } from '../../../helpers/fake-timers.ts';
@@ -61,12 +62,7 @@ test('an upstream that has taken what came is not timed, nor when the client rea
   const { relay, failures } = relayOfBody();
   const outgoing = outgoingThat((whenTaken) => whenTaken());
   const { promise: rest, resolve: end } = Promise.withResolvers<void>();
-  async function* read(): AsyncGenerator<Buffer, void> {
-    yield body.bytes;
-    await rest;
-  }
-  const arriving = { kind: 'stream', length: undefined, read, release: () => undefined } as const;
-  const sender = new BodySender({ body: arriving, outgoing, kept: undefined, relay, idleMs: 20 });
+  const sender = new BodySender({ body: arrivingUntil(rest), outgoing, kept: undefined, relay, idleMs: 20 });
   const sent = sender.send(() => undefined);
   await nextTurn();
   for (let time = 0; time < 2; time += 1) {
@@ -80,6 +76,29 @@ test('an upstream that has taken what came is not timed, nor when the client rea
   await sent;
   sender.stop();
 });
+
+test('what is wrong with the rest of a body, which nobody wants any more, breaks off no answer', async () => {
+  const { relay, failures } = relayOfBody();
+  const outgoing = outgoingThat((whenTaken) => whenTaken());
+  const { promise: rest, reject: spoil } = Promise.withResolvers<void>();
+  const sender = new BodySender({ body: arrivingUntil(rest), outgoing, kept: undefined, relay, idleMs: 20 });
+  const sent = sender.send(() => undefined);
+  await nextTurn();
+  assert.equal(sender.giveUpRest(), true);
+  spoil(new Error('it is too large'));
+  await sent;
+  assert.deepEqual(failures, []);
+  sender.stop();
+});
+
+/** A body that has begun to arrive, and ends with that. */
+function arrivingUntil(rest: Promise<void>): StreamedBody {
+  async function* read(): AsyncGenerator<Buffer, void> {
+    yield body.bytes;
+    await rest;
+  }
+  return { kind: 'stream', length: undefined, read, release: () => undefined };
+}
 
 /** A request whose chunks are given to the kernel, which tells when it has taken them. */
 function outgoingThat(write: (whenTaken: () => void) => void): ClientRequest {
