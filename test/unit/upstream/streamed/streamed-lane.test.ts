@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { noBody } from '../../../../src/bodies/body.ts';
 import { createTrust } from '../../../../src/upstream/connect.ts';
 import { Seats } from '../../../../src/upstream/seats.ts';
-import { createStreamedLane } from '../../../../src/upstream/streamed/streamed-lane.ts';
+import { createStreamedLane, type StreamedLane } from '../../../../src/upstream/streamed/streamed-lane.ts';
 import { listen } from '../../../helpers/listen.ts';
 import { until } from '../../../helpers/poll.ts';
 import { noProgress } from '../../../helpers/progress.ts';
@@ -24,20 +24,45 @@ test('an answer that nobody asked for, still unread when the next request begins
     // In the part of a turn behind which what has come is read.
     await nextTurn();
     for (const socket of upstream.sockets) socket.write(answer('poison'));
-    lane.send(
-      { method: 'POST', path: '/', headers: ['Host', 'a'], body: noBody, switching: undefined, alone: false },
-      res,
-      {
-        ourHeaders: () => [],
-        costHeader: undefined,
-        whenWhole: undefined,
-        progress: noProgress(),
-        listener: { connected: ignore, begin: ignore, resolve: ignore, reject: () => void res.destroy() },
-      },
-    );
+    send(lane, res);
     assert.equal(await text, 'ok');
   }
 });
+
+test('a request whose client leaves before its turn opens no connection', async (t) => {
+  const upstream = await startRawUpstream(t, (socket) => void socket.write(answer('ok')));
+  const bounds = { seats: new Seats(1), trust: createTrust(undefined) };
+  const lane = createStreamedLane(new URL(upstream.url), { timeouts }, bounds);
+  t.after(() => lane.close());
+  const clients = await openClients(t);
+  const [first, second] = [await clients.next(), await clients.next()];
+  // In the part of a turn behind which it is told that a connection has closed.
+  await nextTurn();
+  first.res.socket?.destroy();
+  send(lane, first.res);
+  send(lane, second.res);
+  assert.equal(await second.text, 'ok');
+  assert.equal(upstream.sockets.size, 1);
+});
+
+/** Has a lane answer, and ends the answer where it fails. */
+function send(lane: StreamedLane, res: ServerResponse): void {
+  const request = {
+    method: 'POST',
+    path: '/',
+    headers: ['Host', 'a'],
+    body: noBody,
+    switching: undefined,
+    alone: false,
+  };
+  lane.send(request, res, {
+    ourHeaders: () => [],
+    costHeader: undefined,
+    whenWhole: undefined,
+    progress: noProgress(),
+    listener: { connected: ignore, begin: ignore, resolve: ignore, reject: () => void res.destroy() },
+  });
+}
 
 /** Clients that wait for what a lane is to answer, one after the other. */
 async function openClients(t: TestContext) {
