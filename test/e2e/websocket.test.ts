@@ -77,7 +77,8 @@ const config = {
     { id: 'demo', plan: 'free', secret: demoKey, owner: 'Müller' },
     { id: 'counted', plan: 'counted', secret: countedKey },
   ],
-  upstreams: Object.fromEntries(ways.map(({ name, targets }) => [name, { targets }])),
+  // Sockets are bounded by their routes alone.
+  upstreams: Object.fromEntries(ways.map(({ name, targets }) => [name, { targets, connections: 1 }])),
   routes: [
     { path: '/v1/plain', methods: ['GET'] },
     ...ways.map(({ name, rule }) => ({
@@ -261,6 +262,17 @@ for (const { name, answer, status } of nonsense) {
     assert.ok(!upstream.received[at]?.includes('frames'));
   });
 }
+
+test('a connection on which an upgrade was answered in HTTP is used for no other', async (t) => {
+  const before = upstream.received.length;
+  answerWith(t, (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno'));
+  for (let turn = 0; turn < 2; turn += 1) {
+    const raw = await openRaw(t, gateway.port);
+    raw.write(handshakeWith());
+    assert.equal((await raw.responses(1))[0]?.text, 'no');
+  }
+  assert.equal(upstream.received.length, before + 2);
+});
 
 test('an answer to an upgrade passes whole, however large', async (t) => {
   const length = 4 * 1024 * 1024;
