@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, describe, test, type TestContext } from 'node:test';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
-import type { KeyEvent, KeyRecord, KeyStore } from '../../src/stores/key-store.ts';
+import {
+  auditEntriesMax,
+  feedEntriesMax,
+  type KeyEvent,
+  type KeyRecord,
+  type KeyStore,
+} from '../../src/stores/key-store.ts';
 import { eventsPerReading } from '../../src/stores/watch-changes.ts';
 import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
 import { hearChanges } from '../helpers/hear-changes.ts';
@@ -289,9 +295,42 @@ function change(keys: KeyStore, from: KeyRecord, over: Partial<KeyRecord>) {
 
 const fillStream = "for _ = 1, ARGV[1] do redis.call('XADD', KEYS[1], '*', 'key', 'k') end";
 
+const fillLongAgo = "for at = 1, ARGV[1] do redis.call('XADD', KEYS[1], at .. '-1', 'key', 'k') end";
+
 const fillFeed = (changes: number): string => `
   WITH RECURSIVE counted (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < ${changes})
   INSERT INTO key_changes (key) SELECT 'k' FROM counted`;
+
+test('the audit log and the feed lose in Redis, too, what is too old and what is too much, whoever adds to them', async (t) => {
+  const prefix = `${randomUUID()}:`;
+  const { keys } = await openPatiently(t, parseStoreAddress(`${redis.url}?prefix=${prefix}`));
+  const audit = `${prefix}{keys}:audit`;
+  const feed = `${prefix}{keys}:changes`;
+  const fill = (name: string, script: string, count: number) => redis.say('EVAL', script, 1, name, count);
+  const excessOf = async (name: string, max: number) =>
+    Number((await redis.say('XLEN', name)).slice(1)) - max;
+  // Redis drops entries by the hundred.
+  const inexact = 100;
+  await fill(audit, fillStream, auditEntriesMax);
+  await fill(feed, fillStream, feedEntriesMax);
+  const additions = {
+    change: () => create(keys, aKey()),
+    import: () => keys.addKeys([aKey()], aNote()),
+    note: () => keys.addAudit(aNote()),
+  };
+  for (const [what, add] of Object.entries(additions)) {
+    for (const name of [audit, feed]) await fill(name, fillStream, 3 * inexact);
+    await add();
+    assert.ok((await excessOf(audit, auditEntriesMax)) < inexact, what);
+    if (what !== 'note') assert.ok((await excessOf(feed, feedEntriesMax)) < inexact, what);
+  }
+  for (const [what, add] of Object.entries(additions)) {
+    await redis.say('DEL', audit);
+    await fill(audit, fillLongAgo, 3 * inexact);
+    await add();
+    assert.ok((await excessOf(audit, 0)) < inexact, what);
+  }
+});
 
 test('a killed listening connection delays a change by no more than the poll', async (t) => {
   const at = parseStoreAddress(`${redis.url}?prefix=${randomUUID()}:`);
