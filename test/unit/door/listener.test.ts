@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as turnOver } from 'node:timers/promises';
@@ -8,6 +8,7 @@ import { Connections } from '../../../src/door/connections.ts';
 import { listen, type Listener } from '../../../src/door/listener.ts';
 import { createWording } from '../../../src/refusals.ts';
 import { Visit } from '../../../src/visit.ts';
+import { peerOf } from '../../../src/wire/client-address.ts';
 import { collectGarbage, memoryUsed } from '../../helpers/collect-garbage.ts';
 import { countRequests } from '../../helpers/count-requests.ts';
 import { holdUp } from '../../helpers/hold-up.ts';
@@ -105,6 +106,20 @@ test('a path and headers of exactly the size are taken, and one byte more is ref
   };
   assert.equal(await statusOf(limits.headerBytes), 200);
   assert.equal(await statusOf(limits.headerBytes + 1), 431);
+});
+
+test('who asked is known though the connection has been reset', async (t) => {
+  let asker: Socket | undefined;
+  const { port } = await listenWith(t, {
+    answer: ({ socket }) => void (asker = socket),
+    onUnreadable: ({ cause }) => assert.fail(String(cause)),
+  });
+  const client = await openRaw(t, port);
+  client.write(requestBytes('GET /'));
+  await until(() => asker !== undefined);
+  client.socket.resetAndDestroy();
+  await until(() => asker?.destroyed);
+  assert.equal(asker && peerOf(asker), '127.0.0.1');
 });
 
 test('a head of too many lines is refused before it ends, and takes no memory', async (t) => {
@@ -266,6 +281,23 @@ test('who asks on a connection that a jam keeps from being read is answered when
   assert.equal(answers[1]?.text, 'answered');
   await silent.receivedUntilClose();
   await listener.close(0);
+});
+
+test('a client that is taken after the first cut of a drain is cut as well', async (t) => {
+  const taken = t.mock.method(Connections.prototype, 'opened').mock;
+  const { port, listener } = await listenWith(t, {
+    answer: () => undefined,
+    onUnreadable: ({ cause }) => assert.fail(String(cause)),
+  });
+  // Many more than the port takes in one turn, which takes longer than the drain may.
+  const clients = Array.from({ length: 200 }, () => connect(port, '127.0.0.1'));
+  for (const client of clients) {
+    t.after(() => client.destroy());
+    client.on('error', () => client.destroy()).resume();
+    client.write(requestBytes('GET /'));
+  }
+  await listener.close(1);
+  assert.ok(taken.callCount() > 64, `only ${taken.callCount()} were taken`);
 });
 
 test('a process whose turns are slow takes clients that still come for a part of the time only that it has to finish', async (t) => {
