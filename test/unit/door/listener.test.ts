@@ -204,6 +204,26 @@ test('who asks once more on a kept connection while it closes, or behind an answ
   await gone;
 });
 
+test('who asks on a kept connection while it closes is answered, though the process then stood still for longer than it is left open', async (t) => {
+  const { port, listener } = await listenWith(t, {
+    answer: (_, res) => res.end('answered'),
+    onUnreadable: ({ cause }) => assert.fail(String(cause)),
+  });
+  const asking = await openRaw(t, port);
+  asking.write(requestBytes('GET /'));
+  await asking.responses(1);
+  const looks = t.mock.method(Connections.prototype, 'endIdle').mock;
+  const goOn = stopClock(t);
+  const gone = listener.close(minute);
+  await until(() => looks.callCount() > 0);
+  await turnOver(); // the event loop looks at its timers next, and reads after that
+  const answered = askOnceMore(asking);
+  goOn();
+  holdUp(300);
+  await answered;
+  await gone;
+});
+
 async function askOnceMore(client: RawSocket): Promise<void> {
   client.write(requestBytes('GET /'));
   const [, last] = await client.responses(2);
@@ -235,16 +255,24 @@ test('who was taken last before the port closes is answered, though the process 
   await gone;
 });
 
-test('who asks is answered, though the process then stood still for longer than a connection is kept or a head may take', async (t) => {
+test('who asks is answered, though the process then stood still for longer than a connection is kept, or a head or the rest of a body may take', async (t) => {
   const { port, listener } = await listenWith(t, {
     answer: (_, res) => void setTimeout(() => res.end('answered'), 20),
     onUnreadable: ({ cause }) => assert.fail(String(cause)),
     headerTimeoutMs: 1400,
+    requestTimeoutMs: 1400,
     keepAliveMs: 100,
   });
   const head = requestBytes('GET /');
-  const [asking, silent, begun] = [await openRaw(t, port), await openRaw(t, port), await openRaw(t, port)];
+  const [asking, silent, begun, sending] = [
+    await openRaw(t, port),
+    await openRaw(t, port),
+    await openRaw(t, port),
+    await openRaw(t, port),
+  ];
   begun.write(head.subarray(0, 20));
+  sending.write(requestBytes('POST /', [], 'mine').subarray(0, -1));
+  await sending.responses(1);
   for (const client of [asking, silent]) {
     client.write(head);
     await client.responses(1);
@@ -252,10 +280,12 @@ test('who asks is answered, though the process then stood still for longer than 
   await turnOver(); // the event loop looks at its timers next, and reads after that
   asking.write(head);
   begun.write(head.subarray(20));
+  sending.write(`e${head}`);
   holdUp(1500); // Node keeps a connection for a second longer than it tells
   for (const [client, count] of [
     [asking, 2],
     [begun, 1],
+    [sending, 2],
   ] as const) {
     const answers = await client.responses(count);
     assert.equal(answers[count - 1]?.text, 'answered');
