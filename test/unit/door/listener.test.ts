@@ -395,6 +395,25 @@ for (const [what, begin, status] of unreadable) {
   });
 }
 
+test('a client that leaves behind an upgrade for which it was too early is heard of', async (t) => {
+  const begun: ServerResponse[] = [];
+  const told: string[] = [];
+  const { port } = await listenWith(t, {
+    answer: (_, res) => void begun.push(res),
+    onUnreadable: ({ refusal }) => told.push(refusal),
+  });
+  const client = await openRaw(t, port);
+  const upgrade = requestBytes('GET /', [
+    ['Connection', 'Upgrade'],
+    ['Upgrade', 'websocket'],
+  ]);
+  client.write(Buffer.concat([requestBytes('GET /'), upgrade]));
+  await until(() => told.length > 0);
+  client.socket.end();
+  await until(() => begun[0]?.destroyed);
+  assert.deepEqual([begun.length, told], [1, ['request_malformed']]);
+});
+
 test('the end of an answer that its reader has not taken yet is no idle connection to a drain', async (t) => {
   const big = 32 * 1024 * 1024;
   const { port, listener } = await listenWith(t, {
