@@ -160,6 +160,7 @@ test('an upgrade that is refused gets a proper answer, and the upstream hears no
     const [answer] = await raw.responses(1);
     assert.equal(answer?.status, catalogue[refusal].status, name);
     assert.equal(answer.headers['x-gatehouse-refusal'], refusal, name);
+    assert.equal(answer.headers['connection'], 'close', name);
   }
   assert.equal(upstream.received.length, before);
 });

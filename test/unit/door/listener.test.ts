@@ -395,7 +395,7 @@ for (const [what, begin, status] of unreadable) {
   });
 }
 
-test('a client that leaves behind an upgrade for which it was too early is heard of', async (t) => {
+test('a client that leaves behind frames, and an upgrade for which it was too early, is heard of', async (t) => {
   const begun: ServerResponse[] = [];
   const told: string[] = [];
   const { port } = await listenWith(t, {
@@ -407,7 +407,7 @@ test('a client that leaves behind an upgrade for which it was too early is heard
     ['Connection', 'Upgrade'],
     ['Upgrade', 'websocket'],
   ]);
-  client.write(Buffer.concat([requestBytes('GET /'), upgrade]));
+  client.write(Buffer.concat([requestBytes('GET /'), upgrade, Buffer.from('frames')]));
   await until(() => told.length > 0);
   client.socket.end();
   await until(() => begun[0]?.destroyed);
