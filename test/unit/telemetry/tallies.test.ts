@@ -52,6 +52,8 @@ test('a page of metrics holds every request that is over, also one of minutes, a
     Object.assign(visit, { route: 'names', upstream: 'backend', upstreamMs: i === 0 ? 4 : 90_000 });
     metrics.countRequest(visit, i === 0 ? 200 : 502);
   }
+  const refused = new Visit('refused', { peer: '192.0.2.1', client: '192.0.2.1', trusted: false });
+  metrics.countRequest(Object.assign(refused, { route: 'refused', upstream: 'backend' }), 429);
   metrics.countDecision('free', 'granted');
   metrics.showBodyMemory({ taken: 7, max: 70 });
   metrics.showSpool({ memoryBytes: () => 3, memoryMax: 33, diskBytes: () => 5, diskMax: 50 });
@@ -83,6 +85,23 @@ test('a page of metrics holds every request that is over, also one of minutes, a
   }
 });
 
+test('of each target that is there its health is shown, and of no other', async () => {
+  const metrics = createMetrics();
+  let health = [
+    { target: 'a', fault: undefined },
+    { target: 'b', fault: new Error('it is ill') },
+  ];
+  metrics.showHealth(() => [{ name: 'backend', health: () => health }]);
+  const series = /^gatehouse_target_unhealthy\{.*target="(.*)"\} (\d)$/;
+  const shown = async (): Promise<readonly string[]> =>
+    (await metrics.registry.metrics())
+      .split('\n')
+      .flatMap((line) => series.exec(line)?.slice(1).join(' ') ?? []);
+  assert.deepEqual(await shown(), ['a 0', 'b 1']);
+  health = health.slice(1);
+  assert.deepEqual(await shown(), ['b 1']);
+});
+
 test('what an alert watches is there at 0 before it happens, and goes up by nothing else', async () => {
   const metrics = createMetrics();
   const figures = async (): Promise<readonly string[]> =>
@@ -96,7 +115,7 @@ test('what an alert watches is there at 0 before it happens, and goes up by noth
   metrics.expectPlan('free', { quotas: [aQuota(10, 'month', { warnAt: 0.8 }), aQuota(10, 'day')] });
   const before = await figures();
   assert.ok(before.every((line) => line.endsWith(' 0')));
-  for (const mismatch of ['name is required', undefined]) {
+  for (const mismatch of ['name is required', undefined, undefined]) {
     const visit = new Visit('request', { peer: '192.0.2.1', client: '192.0.2.1', trusted: false });
     metrics.countRequest(Object.assign(visit, { route: 'names', mismatch }), 200);
   }
