@@ -105,6 +105,8 @@ test('a place of a clock that was ahead is free', async (t) => {
   await redis.say('ZADD', names.places(), Date.now() + 2 * HOUR, 'a');
   assert.equal(await ledger.enter({ ...order, placeId: 'b' }), 'entered');
   assert.equal(await number(redis.say('ZCARD', names.places())), 1);
+  await redis.say('ZADD', names.places(), Date.now() + 2 * HOUR, 'a');
+  assert.equal(await ledger.enter(order), 'full', 'also for whom it was');
 });
 
 test('a place that has expired belongs to nobody, and goes when another is taken', async (t) => {
