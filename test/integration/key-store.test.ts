@@ -362,6 +362,10 @@ test('a feed that is emptied before each reading hides no change and is told of 
   };
   await look();
   assert.deepEqual(heard, [], 'there is nothing to hear of');
+  // The first key of all, and the feed is empty again, in one step.
+  await redis.say('EVAL', addAndEmpty, 2, feed, `${prefix}{keys}:ids`);
+  await look();
+  await until(() => heard.some(({ kind }) => kind === 'missed'));
   await create(keys, aKey());
   for (const empty of [
     ['DEL', feed],
@@ -393,6 +397,9 @@ test('a feed that is emptied before each reading hides no change and is told of 
   assert.deepEqual(heard, [{ kind: 'missed' }]);
   assert.equal(told, 1);
 });
+
+const addAndEmpty = `redis.call('XADD', KEYS[1], '*', 'key', '') redis.call('ZADD', KEYS[2], 0, 'first')
+  redis.call('DEL', KEYS[1])`;
 
 test('looking up unknown keys writes nothing into the store', async (t) => {
   const prefix = randomUUID();

@@ -280,7 +280,7 @@ test('who asks is answered, though the process then stood still for longer than 
   await turnOver(); // the event loop looks at its timers next, and reads after that
   asking.write(head);
   begun.write(head.subarray(20));
-  sending.write(`e${head}`);
+  sending.write(Buffer.concat([Buffer.from('e'), head]));
   holdUp(1500); // Node keeps a connection for a second longer than it tells
   for (const [client, count] of [
     [asking, 2],
