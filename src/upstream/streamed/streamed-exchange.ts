@@ -105,13 +105,12 @@ export class StreamedExchange implements AnswerSource {
 
   #listen(outgoing: ClientRequest): void {
     outgoing.once('socket', (socket) => {
-      const secure = socket instanceof TLSSocket;
       const { bytesRead } = socket;
       if (outgoing.reusedSocket) this.#kept = { isSilent: () => socket.bytesRead === bytesRead };
       judgeHead(outgoing, socket, (reason) => this.#relay.breakOff(reason));
-      if (!socket.connecting && !(secure && !outgoing.reusedSocket)) return this.#connected();
+      if (!socket.connecting) return this.#connected();
       this.#arm(this.#timeouts.connectMs, ConnectTimeout);
-      socket.once(secure ? 'secureConnect' : 'connect', () => this.#connected());
+      socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', () => this.#connected());
     });
     outgoing.once('response', (answer) => this.#receive(answer));
     outgoing.once('upgrade', (answer, socket, ahead) => {
