@@ -119,11 +119,6 @@ export class StreamedExchange implements AnswerSource {
       if (ahead.length > 0) socket.unshift(ahead);
       void this.#switch(answer, socket);
     });
-    outgoing.once('close', () => {
-      // An answer that has begun reports its own end.
-      if (this.#answer === undefined)
-        this.#fail(new NonsenseAnswer('the connection closed before the answer'));
-    });
   }
 
   abort(): void {
