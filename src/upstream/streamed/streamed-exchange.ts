@@ -10,7 +10,6 @@ import {
   ClientGone,
   ConnectTimeout,
   errorOf,
-  isClosed,
   NonsenseAnswer,
   ResponseTimeout,
   switchedUnasked,
@@ -136,12 +135,11 @@ export class StreamedExchange implements AnswerSource {
   }
 
   /**
-   * Whatever happens to a kept connection before anything has left on it is no failure of the request, and neither is its close
-   * without a word.
+   * Whatever happens to a kept connection before anything has left on it is no failure of the request. Later no request is sent once
+   * more from here: those for which that is safe have connections of their own.
    */
-  isStale(error: Error): boolean {
-    if (this.#kept === undefined) return false;
-    return !this.#relay.hasLeft || (this.#kept.isSilent() && isClosed(error));
+  isStale(): boolean {
+    return this.#kept !== undefined && !this.#relay.hasLeft;
   }
 
   #connected(): void {
