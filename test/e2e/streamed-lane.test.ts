@@ -493,18 +493,23 @@ test('an upstream whose answer begins before it has taken a body is idle when it
   assert.match(JSON.stringify(line['cause']), /nothing more of the answer within 400 ms/);
 });
 
-test('the time for the head of an answer is not that for all of it', async (t) => {
-  const client = await openRaw(t, gateway.port);
+test('the time for the head of an answer is not that for all of it, also of one that begins before all of the body has come', async (t) => {
+  const [client, other] = [await openRaw(t, gateway.port), await openRaw(t, gateway.port)];
   const { head, body: bytes } = uploadBytes({ ...upload, path: '/v1/responding' });
   const socket = await takeNext(() => client.write(Buffer.concat([head, bytes])));
   await until(() => socket.bytesRead > large.length);
-  socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n');
+  other.write(Buffer.concat([head, bytes.subarray(0, 80_000)]));
+  const early = await until(() => [...raw.sockets].find((one) => one !== socket && one.bytesRead > 0));
+  for (const one of [socket, early]) one.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n');
+  await other.receivedUntil((received) => received.includes('200 OK'));
+  other.write(bytes.subarray(80_000));
+  await until(() => early.bytesRead > large.length);
   for (let piece = 1; piece <= 4; piece += 1) {
     const from = performance.now();
     await until(() => performance.now() - from >= limitMs / 3);
-    socket.write('x');
+    for (const one of [socket, early]) one.write('x');
   }
-  assert.equal((await client.responses(1))[0]?.text, 'xxxx');
+  for (const one of [client, other]) assert.equal((await one.responses(1))[0]?.text, 'xxxx');
 });
 
 test('an answer that comes before the end of the body, from an upstream that then reads no more, is not lost', async (t) => {
