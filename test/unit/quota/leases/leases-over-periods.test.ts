@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { countersAt } from '../../../../src/quota/counters.ts';
 import { Leases } from '../../../../src/quota/leases/leases.ts';
-import type { DrawOrder } from '../../../../src/stores/ledger.ts';
+import type { DrawAnswer, DrawOrder } from '../../../../src/stores/ledger.ts';
 import { aPlan, aQuota } from '../../../helpers/a-plan.ts';
 import {
   may,
@@ -195,6 +195,20 @@ test('a store whose clock is hours away decides the period', async () => {
   scene.jumpStore(3 * 3_600_000);
   const reservation = await take(new Leases(scene.options));
   assert.equal(reservation.counters[0]?.periodStart, Date.UTC(2026, 5, 1));
+});
+
+test('a store that never agrees on the period is asked eight times, and not for as long as it may take to answer', async () => {
+  const scene = createQuotaScene();
+  let draws = 0;
+  const draw = async (): Promise<DrawAnswer> => {
+    draws += 1;
+    return { kind: 'not_current', now: scene.clock.wall() };
+  };
+  const leases = new Leases({ ...scene.options, ledger: { ...scene.ledger, draw } });
+  const refused = assert.rejects(take(leases), /never settled/);
+  await scene.clock.pass(100);
+  await refused;
+  assert.equal(draws, 8);
 });
 
 test('clocks that drift apart slowly are no jump', async () => {
