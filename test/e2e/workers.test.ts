@@ -181,6 +181,7 @@ test('the metrics of several processes have every name that those of one have', 
     const shown = await gateway.metrics();
     return names.every((name) => shown.includes(`# TYPE ${name} `)) ? shown : undefined;
   });
+  assert.match(page, /^gatehouse_ready [01]$/m);
   const startedAt = Number(/^process_start_time_seconds (\d+)$/m.exec(page)?.[1]);
   assert.ok(Math.abs(Date.now() / 1000 - startedAt) < 300, String(startedAt));
   const { limits } = loadConfig(gateway.configFile, {});
