@@ -178,6 +178,21 @@ test('units of a period that has ended go back, though the store is away', async
   assert.equal(leases.counts.leases, 0);
 });
 
+test('what waits for the store goes as soon as a draw is answered, and not with the next look at it alone', async () => {
+  const { scene, leases } = openLeases();
+  const [first, second] = [await take(leases, plan, 5), await take(leases, plan, 5)];
+  scene.weather.refuses = true;
+  leases.settle(first, 0);
+  await runReady();
+  leases.settle(second, 0);
+  const sent = () => scene.ledger.calls.get('giveBack');
+  assert.equal(sent(), 1, 'the second waits');
+  scene.weather.refuses = false;
+  await leases.reserve({ keyId: 'bob', plan, cost: 1 });
+  await runReady();
+  assert.equal(sent(), 2);
+});
+
 test('a draw whose answer was lost is cancelled when the store is back, and its units come back', async () => {
   const { scene, leases } = openLeases();
   scene.weather.loses = true;
