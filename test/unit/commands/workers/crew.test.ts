@@ -4,6 +4,7 @@ import { EventEmitter } from 'node:events';
 import { test, type TestContext } from 'node:test';
 import { Backoff } from '../../../../src/commands/workers/backoff.ts';
 import { Crew } from '../../../../src/commands/workers/crew.ts';
+import { Starts } from '../../../../src/commands/workers/starts.ts';
 import type { Order } from '../../../../src/commands/workers/worker-messages.ts';
 import type { HandedConfig } from '../../../../src/config/hand-over.ts';
 import { createLogger } from '../../../../src/telemetry/log.ts';
@@ -184,6 +185,24 @@ test('only so many start at the same time, and none that waits for its turn once
   await drained;
   await started;
   assert.equal(workers.length, 4);
+});
+
+test('turns to start that nobody waited for are free again, and no more of them', async () => {
+  const starts = new Starts(1);
+  await starts.run(() => Promise.resolve());
+  const begun: string[] = [];
+  const { promise: goOn, resolve } = Promise.withResolvers<void>();
+  const both = ['first', 'second'].map((name) =>
+    starts.run(() => {
+      begun.push(name);
+      return goOn;
+    }),
+  );
+  await settle();
+  assert.deepEqual(begun, ['first']);
+  resolve();
+  await Promise.all(both);
+  assert.deepEqual(begun, ['first', 'second']);
 });
 
 test('who asks does not wait for a worker that has ended', async (t) => {
@@ -762,6 +781,15 @@ test('a drain does not wait long for a worker that may serve already to come to 
   assert.deepEqual(told, ['numbers of 2', 'end of 2']);
   await drained;
   assert.deepEqual(said(log), ['error 2 a worker takes too long to start and is killed']);
+});
+
+test('a worker that ends in a drain before it has come to work is not told of as too slow', async (t) => {
+  const { crew, log, starting } = await startReplacing(t);
+  const drained = crew.drain(60_000);
+  starting.end(0);
+  await drained;
+  t.mock.timers.tick(60_000);
+  assert.deepEqual(log, []);
 });
 
 test('workers end at once, though they drain, where somebody does not want to wait', async (t) => {
