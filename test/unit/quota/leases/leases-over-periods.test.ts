@@ -198,7 +198,7 @@ test('a store whose clock is hours away decides the period', async () => {
 });
 
 test('a store that never agrees on the period is asked eight times, and not for as long as it may take to answer', async () => {
-  const scene = createQuotaScene();
+  const scene = createLedgerScene();
   let draws = 0;
   const draw = async (): Promise<DrawAnswer> => {
     draws += 1;
