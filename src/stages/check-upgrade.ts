@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Route } from '../config/config.ts';
 import { Refusal } from '../refusals.ts';
 import type { Handshake } from '../upstream/handshake.ts';
+import { valueOf } from '../wire/headers.ts';
 import type { Head } from './check-request.ts';
 
 /**
@@ -11,37 +12,28 @@ import type { Head } from './check-request.ts';
  */
 export function checkUpgrade(req: IncomingMessage, head: Head, route: Route): Handshake | undefined {
   if (head.upgrade === undefined) return undefined;
+  const { httpVersion, rawHeaders } = req;
   const rule = route.upgrade;
   if (rule === undefined || head.upgrade.toLowerCase() !== 'websocket') throw new Refusal('upgrade_refused');
   if (head.contentLength !== 0 || head.expectsContinue) throw new Refusal('body_unexpected');
-  if (head.method !== 'GET' || req.httpVersion !== '1.1' || !asksForUpgrade(req)) throw malformed();
-  const versions = valuesOf(req, 'sec-websocket-version');
-  if (versions.length !== 1 || versions[0] !== '13') {
+  if (head.method !== 'GET' || httpVersion !== '1.1' || !asksForUpgrade(rawHeaders)) throw malformed();
+  if (valueOf(rawHeaders, 'sec-websocket-version') !== '13') {
     throw new Refusal('upgrade_malformed', {
       message: 'Only version 13 of the WebSocket protocol is spoken here',
       headers: { 'Sec-WebSocket-Version': '13' },
     });
   }
-  const keys = valuesOf(req, 'sec-websocket-key');
-  const [key] = keys;
-  if (key === undefined || keys.length > 1 || !keyForm.test(key)) throw malformed();
+  const key = valueOf(rawHeaders, 'sec-websocket-key');
+  if (key === undefined || !keyForm.test(key)) throw malformed();
   return { key, ...rule };
 }
 
 /** Sixteen bytes in base64. */
 const keyForm = /^[A-Za-z0-9+/]{22}==$/;
 
-function asksForUpgrade(req: IncomingMessage): boolean {
-  const options = valuesOf(req, 'connection').flatMap((value) => value.toLowerCase().split(','));
+function asksForUpgrade(rawHeaders: readonly string[]): boolean {
+  const options = valueOf(rawHeaders, 'connection')?.toLowerCase().split(',') ?? [];
   return options.some((option) => option.trim() === 'upgrade');
-}
-
-function valuesOf({ rawHeaders }: IncomingMessage, name: string): string[] {
-  const values: string[] = [];
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    if (rawHeaders[i]?.toLowerCase() === name) values.push(rawHeaders[i + 1] as string);
-  }
-  return values;
 }
 
 function malformed(): Refusal {

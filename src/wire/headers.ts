@@ -103,7 +103,7 @@ function nominated(connection: string | undefined): Set<string> | undefined {
  * value, name, value.
  */
 export function copyHeaders(from: readonly string[], to: string[], passes: Passes): void {
-  const dropped = nominated(connectionOf(from));
+  const dropped = nominated(valueOf(from, 'connection'));
   for (let i = 0; i + 1 < from.length; i += 2) {
     const name = from[i] as string;
     if (passes(name) && !dropped?.has(fold(name))) to.push(name, from[i + 1] as string);
@@ -144,11 +144,12 @@ function hasName(headers: readonly string[], folded: string): boolean {
   return headers.some((item, at) => at % 2 === 0 && fold(item) === folded);
 }
 
-function connectionOf(headers: readonly string[]): string | undefined {
+/** The value of a header, by its name in lower case; several lines of it make one list, as HTTP says. */
+export function valueOf(headers: readonly string[], wanted: string): string | undefined {
   let value: string | undefined;
   for (let i = 0; i + 1 < headers.length; i += 2) {
     const name = headers[i] as string;
-    if (name.length === 10 && name.toLowerCase() === 'connection') {
+    if (name.length === wanted.length && name.toLowerCase() === wanted) {
       value = value === undefined ? headers[i + 1] : `${value},${headers[i + 1]}`;
     }
   }

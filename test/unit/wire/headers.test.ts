@@ -6,6 +6,7 @@ import {
   createRequestHeaderFilter,
   responseHeaderPasses,
   takeHeader,
+  valueOf,
 } from '../../../src/wire/headers.ts';
 import { memoryUsed } from '../../helpers/collect-garbage.ts';
 
@@ -154,5 +155,16 @@ describe('takeHeader', () => {
   it('finds nothing where there is nothing', () => {
     assert.deepEqual(takeHeader(from, 'x-price'), { value: undefined, rest: from });
     assert.deepEqual(takeHeader(['X-Cost', ''], 'x-cost'), { value: '', rest: [] });
+  });
+});
+
+describe('valueOf', () => {
+  const from = ['Connection', 'close', 'Via', 'one', 'CONNECTION', 'x-a, x-b', 'Connection_', 'x'];
+  it('makes one list of all lines of the name, and of none that imitates it', () => {
+    assert.equal(valueOf(from, 'connection'), 'close,x-a, x-b');
+  });
+  it('tells an empty value from none', () => {
+    assert.equal(valueOf(['Via', ''], 'via'), '');
+    assert.equal(valueOf(from, 'upgrade'), undefined);
   });
 });
