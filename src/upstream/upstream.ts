@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Body } from '../bodies/body.ts';
 import type { UpstreamConfig } from '../config/config.ts';
 import { overloaded, Refusal } from '../refusals.ts';
+import { valueOf } from '../wire/headers.ts';
 import { safeMethods } from '../wire/safe-methods.ts';
 import { RequestHead } from './buffered/request-head.ts';
 import { type AnswerParts, ExchangeFailed, type Progress } from './exchange.ts';
@@ -44,6 +45,12 @@ export interface UpstreamEvents extends TargetEvents {
 
 /** With these a server may leave the body unread (RFC 9110 §9.3), and take it for the next request on the connection. */
 const methodsWithoutBody = new Set([...safeMethods, 'DELETE']);
+
+/**
+ * With these a client signs in a connection, not a request: an upstream would take whoever comes next on it for that client (RFC 4559
+ * §6, HAProxy #581).
+ */
+const signsInConnection = /(?:^|,) *(?:kerberos|negotiate|ntlm)\b/i;
 
 /** A larger body is sent in pieces, so that the time for the answer starts when all of it has been taken. */
 const wholeBytesMax = 64 * 1024;
@@ -130,6 +137,13 @@ function forgetInUse(unreached: Set<Target>): void {
   for (const target of unreached) if (!target.isAway) unreached.delete(target);
 }
 
+/** Whether its connection may serve nobody after it. */
+function mayNotShare({ method, headers, body }: OutgoingRequest): boolean {
+  if (body.length !== 0 && methodsWithoutBody.has(method)) return true;
+  const authorization = valueOf(headers, 'authorization');
+  return authorization !== undefined && signsInConnection.test(authorization);
+}
+
 interface TryParts {
   readonly res: ServerResponse;
   readonly progress: Progress;
@@ -152,7 +166,7 @@ function exchange(
     const host = config.preserveHost ? request.host : target.url.host;
     const listener = target.attempt({ resolve, reject });
     const parts = { ourHeaders, costHeader, whenWhole, progress, listener };
-    const alone = repeats || (body.length !== 0 && methodsWithoutBody.has(method));
+    const alone = repeats || mayNotShare(request);
     if (body.kind === 'bytes' && body.length <= wholeBytesMax && switching === undefined) {
       const head = new RequestHead({ method, path, host, headers });
       target.buffered.send({ head, body: body.bytes, alone }, res, parts);

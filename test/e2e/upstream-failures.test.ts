@@ -307,6 +307,19 @@ for (const [size, body] of Object.entries({ small: 'body', large: 'x'.repeat(70_
       assert.match(since[0] ?? '', new RegExp(`^${method} /kept/x .*\\r\\nconnection: close\\r\\n`, 'is'));
     });
   }
+  for (const scheme of ['Negotiate', 'ntlm', 'Kerberos']) {
+    test(`a ${size} POST that signs in its connection (${scheme}) has one of its own, so nobody else speaks in its caller's name`, async (t) => {
+      kept.script = (socket) => void socket.write(ok);
+      await ask(t, 'POST /kept/warm', [], body);
+      const before = kept.received.length;
+      const signedIn = await ask(t, 'POST /kept/x', [['Authorization', `${scheme} YII=`]], body);
+      assert.equal(signedIn.status, 200);
+      assert.equal((await ask(t, 'POST /kept/next', [], body)).status, 200);
+      const since = kept.received.slice(before).map(String);
+      assert.equal(since.length, 1);
+      assert.match(since[0] ?? '', /^POST \/kept\/x .*\r\nconnection: close\r\n/is);
+    });
+  }
 }
 
 test('what a kept connection brought before it broke is an answer that broke: it is not asked for again', async (t) => {
