@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Refusal } from '../refusals.ts';
+import { hostForm } from '../wire/host-form.ts';
 
 /** The head of a request in the one form that every later stage reads. */
 export interface Head {
@@ -173,7 +174,6 @@ function checkVersion(req: IncomingMessage): void {
   }
 }
 
-const hostForm = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?$/;
 const portMax = 65_535;
 
 function checkHost(raw: RawHead): string {

@@ -12,6 +12,7 @@ import type { Upstream } from '../upstream/upstream.ts';
 import type { Origin, Visit } from '../visit.ts';
 import { unknownPeer } from '../wire/client-address.ts';
 import { addHeaders, copyHeaders, type Passes } from '../wire/headers.ts';
+import { hostForm } from '../wire/host-form.ts';
 import { versionHeaders } from '../wire/version-headers.ts';
 import type { Caller } from './authenticate.ts';
 import type { Head } from './check-request.ts';
@@ -124,7 +125,6 @@ function addOrigin(
 }
 
 /** Even trusted proxies pass on what clients wrote: nothing is taken from them but a plain host, a scheme and a plain path. */
-const hostForm = /^[\w.~:[\]-]+$/;
 const protoForm = /^https?$/i;
 /** Services put it in front of their links: `//host` would lead elsewhere. */
 const prefixForm = /^(?:\/(?!\.{1,2}(?:\/|$))[\w.~-]+)+$/;

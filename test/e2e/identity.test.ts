@@ -341,6 +341,14 @@ const trusted: readonly {
       forwarded: 'for=127.0.0.1;host="gateway.test";proto=http',
     },
   },
+  {
+    name: 'a host that could not stand in Host',
+    headers: [['X-Forwarded-Host', 'api.test:80:90']],
+    expected: {
+      'x-forwarded-host': 'gateway.test',
+      forwarded: 'for=127.0.0.1;host="gateway.test";proto=http',
+    },
+  },
 ];
 
 for (const { name, headers, host, expected } of trusted) {
