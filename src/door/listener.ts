@@ -4,7 +4,6 @@ import type { Duplex } from 'node:stream';
 import type { Address, Limits } from '../config/config.ts';
 import { Refusal } from '../refusals.ts';
 import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
-import { peerOf } from '../wire/client-address.ts';
 import { http } from '../wire/http.ts';
 import { endBehindUpgrade } from '../wire/ignored-upgrade.ts';
 import { endReadably } from '../wire/linger.ts';
@@ -46,8 +45,12 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const { address, sharesPort, connections } = options;
   const server = createServer(options);
   server.on('connection', (socket: Socket) => {
-    // Node remembers it. After a reset the system tells it no more, and the log would not know who asked.
-    peerOf(socket);
+    // Asked for now, Node remembers it. A client whose address the system tells no more has reset its connection while that waited at
+    // the port. A flood of those would keep the others waiting there, if all that they had asked were done.
+    if (socket.remoteAddress === undefined) {
+      socket.destroy();
+      return;
+    }
     if (!connections.hasRoom) {
       connections.refuse(socket);
       return;

@@ -10,7 +10,6 @@ import type { OpenSockets } from '../upstream/open-sockets.ts';
 import type { Switching } from '../upstream/streamed/streamed-exchange.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { Origin, Visit } from '../visit.ts';
-import { unknownPeer } from '../wire/client-address.ts';
 import { addHeaders, copyHeaders, type Passes } from '../wire/headers.ts';
 import { hostForm } from '../wire/host-form.ts';
 import { versionHeaders } from '../wire/version-headers.ts';
@@ -47,8 +46,6 @@ interface Parcel {
 export function forward(res: ServerResponse, parcel: Parcel, by: Forwarding): Promise<void> {
   const { head, route, body } = parcel;
   const { length } = body;
-  // It has reset its connection: nobody waits for the answer, and the upstream could not be told who asked.
-  if (parcel.visit.origin.peer === unknownPeer) throw new Refusal('client_gone');
   const upstream = by.upstreams.get(route.upstream);
   if (upstream === undefined) throw new Error(`route ${route.name} names no upstream`);
   const headers: string[] = [];

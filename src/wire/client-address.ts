@@ -51,12 +51,9 @@ function asSocketsWrite(hop: string): string {
   return new SocketAddress({ address: hop, family: 'ipv6' }).address;
 }
 
-/** In the place of the address of a client that had reset its connection before anybody asked for it. */
-export const unknownPeer = 'unknown';
-
-/** The address at the other end, as it is written everywhere. */
+/** The address at the other end, as it is written everywhere. The door takes no connection without one. */
 export function peerOf({ remoteAddress }: Socket): string {
-  return plain(remoteAddress ?? unknownPeer);
+  return plain(remoteAddress ?? 'unknown');
 }
 
 /** An IPv4 address that arrived on an IPv6 socket is written as IPv4. */

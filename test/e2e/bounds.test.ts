@@ -815,11 +815,18 @@ const phases: [name: string, bytes: string, refusal?: string][] = [
     get('/v1/hold').replace('\r\n\r\n', '\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n'),
   ],
 ];
+async function connections(): Promise<number> {
+  return Number(/^gatehouse_connections (\d+)$/m.exec(await gateway.metrics())?.[1]);
+}
+
 for (const [name, bytes, refusal] of phases) {
   for (const how of ['ends', 'resets'] as const) {
     test(`nothing stays in flight when the client ${how} ${name}`, async (t) => {
       const lines = gateway.logs().length;
+      await until(async () => (await connections()) === 0);
       const raw = await open(t, bytes);
+      // Of one that is reset before it is taken nothing is told.
+      await until(async () => raw.closed || (await connections()) === 1);
       const reaches = bytes.includes('GET /v1/') && bytes.endsWith('\r\n\r\n');
       if (reaches)
         await until(
