@@ -3,6 +3,7 @@ import { turnsSoFar } from '../../waiting/when-all-is-read.ts';
 import { AnswerReader } from '../answer-reader.ts';
 import type { Connector } from '../connect.ts';
 import { ConnectionClosed, errorOf, isClosed, NonsenseAnswer } from '../failures.ts';
+import { hangUp } from '../hang-up.ts';
 import type { AnswerSource, Relay } from '../relay.ts';
 import { chooseAgeMsMax } from '../seats.ts';
 import type { RequestHead } from './request-head.ts';
@@ -174,7 +175,8 @@ export class TargetConnection implements AnswerSource {
     this.#socket = undefined;
     const relay = this.#relay;
     this.#relay = undefined;
-    socket.destroy();
+    if (relay === undefined) socket.destroy();
+    else hangUp(socket);
     this.#home.closed(this, relay, cause);
   }
 }

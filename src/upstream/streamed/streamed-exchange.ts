@@ -15,6 +15,7 @@ import {
   switchedUnasked,
 } from '../failures.ts';
 import { checkSwitch, type Handshake } from '../handshake.ts';
+import { hangUp } from '../hang-up.ts';
 import type { OpenSocket } from '../open-sockets.ts';
 import { type AnswerSource, type LaneParts, Relay } from '../relay.ts';
 import type { Seats } from '../seats.ts';
@@ -121,7 +122,7 @@ export class StreamedExchange implements AnswerSource {
   }
 
   abort(): void {
-    this.#outgoing?.destroy();
+    this.#hangUp();
   }
 
   pause(): void {
@@ -228,8 +229,15 @@ export class StreamedExchange implements AnswerSource {
     const outgoing = this.#outgoing;
     const isDone = outgoing?.writableEnded === true && this.#answer?.complete === true;
     if (isDone) await destroyUnlessSent(outgoing);
-    else outgoing?.destroy();
+    else this.#hangUp();
     this.#seats.leave(this.#relay);
+  }
+
+  /** Where a switch of protocols was asked for, a reset ends many a server: Node's takes its listeners off such a connection. */
+  #hangUp(): void {
+    const socket = this.#outgoing?.socket;
+    if (socket && this.#switching === undefined && this.#answer?.complete !== true) hangUp(socket);
+    this.#outgoing?.destroy();
   }
 }
 

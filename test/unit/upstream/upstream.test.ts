@@ -46,6 +46,21 @@ for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 
   });
 }
 
+for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 })) {
+  test(`a client that leaves takes no local port with it, as its connection is reset and not closed: ${lane}`, async (t) => {
+    const { ask, started } = await startUpstreamScene(t, size);
+    const client = await ask();
+    await until(() => started.silent.received.length === 1);
+    const [connection] = started.silent.sockets;
+    const end = new Promise((resolve) => {
+      connection?.once('end', () => resolve('an end'));
+      connection?.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code));
+    });
+    client.socket.destroy();
+    assert.equal(await end, 'ECONNRESET');
+  });
+}
+
 test('who waits for the connection of an upload finds it free or gone, however late it is told over TLS that all of that has left', async (t) => {
   const certificate = makeCertificate(t, ['IP:127.0.0.1']);
   const secure = createHttpsServer(
@@ -569,6 +584,7 @@ test('a target that could not be reached is used in turn again as soon as it can
   let isAway = true;
   const held: Socket[] = [];
   const slow = createTcpServer((socket) => {
+    socket.on('error', () => socket.destroy());
     if (isAway) socket.resetAndDestroy();
     else held.push(socket);
   });
