@@ -23,7 +23,6 @@ export function checkSchema(schema: unknown): AnySchema {
     ...nullableProblems(part),
     ...choiceProblems(part),
     ...boundProblems(part),
-    ...commaProblems(part),
     ...requiredProblems(part),
     ...patternProblems(part),
     ...formatProblems(part),
@@ -126,33 +125,25 @@ function* boundProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem>
   yield { pointer: childPointer(pointer, 'maxContains'), message };
 }
 
-/** In `[firstName lastName]` a comma is missing, and no object has a property of that name. */
-function* commaProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
-  const { properties, required } = schema;
-  if (!isObject(properties) || !Array.isArray(required)) return;
-  for (const [index, name] of required.entries()) {
-    if (typeof name !== 'string' || !name.includes(' ') || Object.hasOwn(properties, name)) continue;
-    if (!name.split(' ').every((part) => Object.hasOwn(properties, part))) continue;
-    yield { pointer: childPointer(childPointer(pointer, 'required'), String(index)), message: lostComma };
-  }
-}
-
-const lostComma = 'a comma is missing between two names';
-
 /** What must be there must be allowed there. */
 function* requiredProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
   const { additionalProperties, patternProperties, properties = {}, required } = schema;
-  if (additionalProperties !== false || patternProperties !== undefined) return;
-  if (!isObject(properties) || !Array.isArray(required)) return;
+  if (patternProperties !== undefined || !isObject(properties) || !Array.isArray(required)) return;
   for (const [index, name] of required.entries()) {
     if (typeof name !== 'string' || Object.hasOwn(properties, name)) continue;
-    const message = `"additionalProperties" refuses ${showName(name)}, so every object is refused`;
-    const cure = suggestNear(name, Object.keys(properties));
-    yield {
-      pointer: childPointer(childPointer(pointer, 'required'), String(index)),
-      message: message + cure,
-    };
+    const place = childPointer(childPointer(pointer, 'required'), String(index));
+    if (lacksComma(name, properties)) {
+      yield { pointer: place, message: 'a comma is missing between two names' };
+    } else if (additionalProperties === false) {
+      const message = `"additionalProperties" refuses ${showName(name)}, so every object is refused`;
+      yield { pointer: place, message: message + suggestNear(name, Object.keys(properties)) };
+    }
   }
+}
+
+/** As in `[firstName lastName]`, which YAML takes for one name. */
+function lacksComma(name: string, properties: object): boolean {
+  return name.includes(' ') && name.split(' ').every((part) => Object.hasOwn(properties, part));
 }
 
 function* patternProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
@@ -163,11 +154,15 @@ function* patternProblems({ schema, pointer }: Subschema): Iterable<SchemaProble
   for (const key of Object.keys(patternProperties)) yield* expressionProblems(key, childPointer(below, key));
 }
 
-/** What YAML makes of `"\b"` and the like, which would be looked for by the letter. */
-const unescaped = /[^\P{Cc}\t\n\r]/u;
+/**
+ * What YAML makes of `"\b"`, which would be looked for by the letter. Of all sequences that are known to both, only this one means
+ * something else to an expression, and within [] it does not.
+ */
+const backspace = '\b';
+const classes = /\\.|\[(?:\\.|[^\]\\])*\]?/gsu;
 
 function* expressionProblems(pattern: string, pointer: string): Iterable<SchemaProblem> {
-  if (unescaped.test(pattern))
+  if (pattern.includes(backspace) && pattern.replace(classes, '').includes(backspace))
     yield { pointer, message: 'a backslash is no longer there: put the expression in single quotes' };
   try {
     RegExp(pattern, 'u');

@@ -177,6 +177,17 @@ const accepted: [name: string, schema: unknown, body: unknown][] = [
     { required: ['ab'], patternProperties: { '^a': {} }, additionalProperties: false },
     { ab: 1 },
   ],
+  [
+    'a required name of words that are names too, where a pattern lets it in',
+    { properties: { a: true, b: true }, required: ['a b'], patternProperties: { '^a b$': {} } },
+    { 'a b': 1 },
+  ],
+  [
+    'a text of which YAML has read the characters that are left out',
+    of({ pattern: '^[^\0-\x1f\x7f]+$' }),
+    { a: 'x' },
+  ],
+  ['a backspace within brackets, which YAML has read', of({ pattern: '[\b]' }), { a: '\b' }],
   ['a type left open', of({ nullable: true, type: 'string' }), { a: null }],
   [
     'what OpenAPI says of a schema for readers, whatever it holds',
@@ -287,6 +298,14 @@ const badSchemas: [schema: unknown, fault: string][] = [
   [
     { properties: { a: true, b: true }, required: ['a', 'a b'] },
     '/required/1 a comma is missing between two names',
+  ],
+  [
+    { properties: { a: true, b: true }, required: ['a b'], additionalProperties: false },
+    '/required/0 a comma is missing between two names',
+  ],
+  [
+    { pattern: '[a\\]\\[]\b' },
+    '/pattern a backslash is no longer there: put the expression in single quotes',
   ],
   [{ pattern: '^\bfoo' }, '/pattern a backslash is no longer there: put the expression in single quotes'],
   [{ type: 'strin' }, '/type unknown type "strin", did you mean "string"?'],
