@@ -1,7 +1,7 @@
 import { isObject } from '../content/is-object.ts';
 import { scalarOf, type ShapeError } from './check-shape.ts';
 import { formatOf } from './formats.ts';
-import { isMisspelt, show, showName, slipIn, suggest } from './wording.ts';
+import { isMisspelt, show, showName, slipIn, suggest, suggestNear } from './wording.ts';
 
 /**
  * The sentence for one mistake against the schema: what is wrong and what would be right. Undefined when another error
@@ -54,11 +54,15 @@ function unknownSentence(name: string, error: ShapeError): string {
   const [above = ''] = name.split('.', 1);
   if (above !== name && options.includes(above))
     return `unknown option, what belongs to "${above}" stands on lines below it`;
-  // In `{ message: Sorry, not found }` the text ends at its comma.
-  if (/\w \w/.test(name) && isObject(error.data) && error.data[name] === null)
+  const value: unknown = isObject(error.data) ? error.data[name] : undefined;
+  const slip = slipIn(name, value);
+  if (slip !== undefined) return `unknown option, ${slip}`;
+  // In `{ message: Sorry, not found }` the text ends at its comma. In `{ status 404 }` a colon is missing.
+  const [, first] = /^(\w+) \w/.exec(name) ?? [];
+  const isRest = first !== undefined && value === null && !options.includes(first);
+  if (isRest && suggestNear(name, options) === '')
     return 'unknown option, a text with a comma in it needs quotes';
-  const slip = slipIn(name);
-  return `unknown option${slip === undefined ? suggest(name, options) : `, ${slip}`}`;
+  return `unknown option${suggest(name, options)}`;
 }
 
 function typeSentence(error: ShapeError, subject: string): string {

@@ -36,12 +36,12 @@ export function showName(name: string): string {
 const noPlainSpace = /[^\S ]|\p{Cf}/gu;
 
 /**
- * What is said of `secret:text`, which YAML takes for one key, of what stands behind the comma of `1,000`, and of a blank that parts
- * nothing; nothing for any other name.
+ * What is said of `secret:text`, which YAML takes for one key, of what stands behind the comma of `1,000`, a key without a value, and of
+ * a blank that parts nothing; nothing for any other name.
  */
-export function slipIn(name: string): string | undefined {
+export function slipIn(name: string, value?: unknown): string | undefined {
   if (/^[A-Za-z]+:/.test(name)) return 'a space is missing after the colon';
-  if (/^\d{3}$/.test(name)) return 'numbers are written without commas';
+  if (value === null && /^\d{3}$/.test(name)) return 'numbers are written without commas';
   return name.search(noPlainSpace) === -1 ? undefined : 'a blank in it is no plain space';
 }
 

@@ -42,7 +42,7 @@ export function checkSchema(schema: unknown): AnySchema {
 function* keywordProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
   for (const keyword of Object.keys(schema)) {
     if (keywords.has(keyword) || isNote(keyword)) continue;
-    const slip = slipIn(keyword);
+    const slip = slipIn(keyword, schema[keyword]);
     const cure = slip === undefined ? suggestNear(keyword, [...keywords]) : `, ${slip}`;
     const message = `unknown keyword ${showName(keyword)}${cure}`;
     yield { pointer: childPointer(pointer, keyword), message };
