@@ -25,7 +25,12 @@ export function syntaxFaults(document: Document.Parsed, text: string): readonly 
   const loss = lossOf(errors[last], text, { glued, root });
   const before = loss === undefined ? errors : errors.slice(0, last);
   const faults = placed(before.slice(0, lookedAtMax), document, text).slice(0, reportedMax);
-  return loss === undefined ? faults : [...faults, loss];
+  if (loss === undefined) return faults;
+  // Further tabs are no consequence of the first.
+  const further = loss.message === sentences.TAB_AS_INDENT ? errors.slice(last + 1) : [];
+  const tabs = further.filter(({ code }) => code === 'TAB_AS_INDENT').map((error) => faultOf(error, text));
+  const others = faults.filter(({ offset }) => offset !== loss.offset);
+  return [...others, ...onceEach([loss, ...tabs]).slice(0, reportedMax)];
 }
 
 /** What is said when the parser gives up. */
@@ -70,7 +75,8 @@ function lossOf(error: YAMLError | undefined, text: string, { glued, root }: Who
   const [at] = error.pos;
   if (glued !== undefined && glued.from <= at && at < glued.to) return glued.fault;
   if (text.startsWith('${', at - 1)) return { offset: at - 1, message: unquotedSentence };
-  if (text.startsWith('{{', at - 1)) return { offset: at - 1, message: templateSentence };
+  const template = templateBefore(at, text);
+  if (template !== undefined) return { offset: template, message: templateSentence };
   const tab = error.code === 'BAD_INDENT' ? tabBefore(at, text) : undefined;
   if (tab !== undefined) return { offset: tab, message: sentences.TAB_AS_INDENT };
   if (error.code === 'TAB_AS_INDENT') return faultOf(error, text);
@@ -80,9 +86,16 @@ function lossOf(error: YAMLError | undefined, text: string, { glued, root }: Who
   const gap = endBefore(at, text);
   const isBetween = /[[{]/.test(sign) && /[\]}]/.test(text.charAt(gap - 1));
   if (isBetween) return { offset: gap, message: commaSentence };
-  return root !== undefined && at >= root[1]
-    ? { offset: root[0], message: endSentence(at, text) }
-    : undefined;
+  if (root === undefined || at < root[1]) return undefined;
+  const isOnItsLine = !text.slice(gap, at).includes('\n');
+  return isOnItsLine ? faultOf(error, text) : { offset: root[0], message: endSentence(at, text) };
+}
+
+/** Where the `{{` or `{{-` begins that the parser takes for a mapping within another. */
+function templateBefore(at: number, text: string): number | undefined {
+  const from = Math.max(0, at - 2);
+  const found = text.slice(from, at + 1).indexOf('{{');
+  return found === -1 ? undefined : from + found;
 }
 
 /** Where a tab indents what begins a line at this place. Inside {} and [] the parser only says that it is too little. */
@@ -121,6 +134,10 @@ function placed(
       (error) => (endsOpen.has(error.code) ? open : deep).get(error.pos[0]) ?? faultOf(error, text),
     ),
   ];
+  return onceEach(faults);
+}
+
+function onceEach(faults: readonly SyntaxFault[]): readonly SyntaxFault[] {
   return [...new Map(faults.map((fault) => [`${fault.offset} ${fault.message}`, fault])).values()];
 }
 
@@ -243,6 +260,7 @@ const templateSentence = 'this {{…}} was not replaced, or needs quotes';
 function unexpectedSentence(at: number, text: string): string {
   const end = endBefore(at, text);
   const before = text.charAt(end - 1);
+  if (text.charAt(at) === ',') return sentences.UNEXPECTED_TOKEN;
   if (/[\]}]/.test(before) && !text.slice(end, at).includes('\n'))
     return 'a text that begins with [ or { needs quotes, or a comma is missing here';
   if (end === at && quotes[before] !== undefined)
