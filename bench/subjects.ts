@@ -99,7 +99,7 @@ function fewKeys(name: string, about: string, keys: number): Subject {
     keys,
     start: async (around) => {
       const folder = join(around.folder, String(keys));
-      mkdirSync(folder);
+      mkdirSync(folder, { recursive: true });
       const redis = await startRedis(folder);
       const variant: Variant = { ...base, keysIn: 'store' };
       try {
