@@ -9,7 +9,7 @@ export function withChecks(ledger: Ledger): Ledger {
     giveBack: checked(checkUnits, (order) => ledger.giveBack(order)),
     charge: checked(checkUnits, (order) => ledger.charge(order)),
     takeCells: checked(checkCells, (order) => ledger.takeCells(order)),
-    enter: checked(checkPlace, (order) => ledger.enter(order)),
+    enter: checked(checkEntry, (order) => ledger.enter(order)),
     stay: checked(checkPlace, (order) => ledger.stay(order)),
     setUsage: checked(checkUsage, (order) => ledger.setUsage(order)),
   };
@@ -43,6 +43,11 @@ function checkCells({ intervalMs, burst, want }: CellsOrder): void {
   if (want < 1 || burst < 1) throw new RangeError('a rate is taken in cells of at least one');
   if (!(intervalMs > 0 && intervalMs * burst <= Number.MAX_SAFE_INTEGER))
     throw new RangeError('no such interval');
+}
+
+function checkEntry(order: PlaceOrder): void {
+  checkPlace(order);
+  if (order.expiresInMs === 0) throw new RangeError('no place is entered for no time');
 }
 
 function checkPlace({ expiresInMs }: PlaceOrder): void {

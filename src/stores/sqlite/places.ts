@@ -25,7 +25,11 @@ export function preparePlaces(database: DatabaseSync, clock: () => number): Plac
       take.run(keyId, placeId, now + expiresInMs);
       return 'entered';
     },
-    stay: ({ keyId, placeId, expiresInMs }) => void take.run(keyId, placeId, clock() + expiresInMs),
+    stay({ keyId, placeId, expiresInMs }) {
+      take.run(keyId, placeId, clock() + expiresInMs);
+      // As a row it would be one of the key's places once the clock went back.
+      if (expiresInMs === 0) leave.run(keyId, placeId);
+    },
     leave: (keyId, placeId) => void leave.run(keyId, placeId),
   };
 }

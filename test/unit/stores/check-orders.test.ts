@@ -39,7 +39,8 @@ const unsound: Readonly<Record<string, Call>> = {
   'cells that come all at once': (ledger) => ledger.takeCells({ ...cells, intervalMs: 0 }),
   'cells that come at no known time': (ledger) => ledger.takeCells({ ...cells, intervalMs: NaN }),
   'cells that come beyond all time': (ledger) => ledger.takeCells({ ...cells, intervalMs: MOST }),
-  'a place that is expired': (ledger) => ledger.enter({ ...place, expiresInMs: -1 }),
+  'a place that is expired': (ledger) => ledger.enter({ ...place, expiresInMs: 0 }),
+  'a place that is kept until before now': (ledger) => ledger.stay({ ...place, expiresInMs: -1 }),
   'a place for longer than a minute': (ledger) => ledger.enter({ ...place, expiresInMs: 60_001 }),
   'a place that is kept for longer than a minute': (ledger) => ledger.stay({ ...place, expiresInMs: 60_001 }),
 };

@@ -221,6 +221,14 @@ test('a place of a clock that was ahead is free, and taken again by whoever keep
   assert.equal(places.enter({ ...order, placeId: 'c' }), 'full');
 });
 
+test('who stays for no time has no place either when the clock goes back', (t) => {
+  const { places, clock, rows } = scene(t);
+  places.stay({ keyId: 'key', placeId: 'nobody', expiresInMs: 0 });
+  clock.now -= 10_000;
+  assert.equal(places.enter({ keyId: 'key', placeId: 'a', limit: 1, expiresInMs: 15_000 }), 'entered');
+  assert.equal(rows('places'), 1);
+});
+
 function daily(day: number): Counter[] {
   const periodStart = START + day * 24 * HOUR;
   return [aCounter({ limit: 1_000_000, periodStart, periodEnd: periodStart + 24 * HOUR })];
