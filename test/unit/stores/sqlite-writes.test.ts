@@ -133,6 +133,15 @@ test('usage that cannot be set in all of its counters is set in none', async (t)
   assert.equal(await usedOf(store.ledger, counters), '1 0');
 });
 
+test('who stays for no time hears of it when no place can be written', async (t) => {
+  const { path, store } = ownDatabase(t);
+  const order = { keyId: 'key', placeId: 'nobody', expiresInMs: 0 };
+  await store.ledger.stay(order);
+  const full = "BEGIN SELECT RAISE(ABORT, 'full'); END";
+  sql(path, `CREATE TRIGGER never BEFORE INSERT ON places ${full}`).close();
+  await assert.rejects(store.ledger.stay(order), StoreUnavailable);
+});
+
 test('what was asked for before a store was closed is written', async (t) => {
   const path = join(tempFolder(t), 'g.db');
   const counters = [aCounter({})];
