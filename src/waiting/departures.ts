@@ -10,6 +10,9 @@ const perTurn = 32;
 /** So many that wait are a jam: who comes on top has three turns to wait. */
 const jam = 3 * perTurn;
 
+/** So many go on in each turn of a jam. Others may keep it up, as who makes a connection for each request is never held back. */
+const goOnInJam = perTurn / 4;
+
 const waiting: (() => void)[] = [];
 const heldBack: (() => void)[] = [];
 /** A turn is planned in which the first of them are done. So it is while there are any of either kind. */
@@ -26,7 +29,7 @@ export function isJammed(): boolean {
   return waiting.length >= jam;
 }
 
-/** Calls back once it is no longer jammed, only so many at once as there is room for. */
+/** Calls back when there is room, first come, first served: only so many at once as there is room for, or a few in a jam. */
 export function whenThereIsRoom(goOn: () => void): void {
   heldBack.push(goOn);
   plan();
@@ -41,7 +44,7 @@ function plan(): void {
 function takeTurn(): void {
   isPlanned = false;
   const leaving = waiting.splice(0, perTurn);
-  const goingOn = heldBack.splice(0, jam - waiting.length);
+  const goingOn = heldBack.splice(0, Math.max(jam - waiting.length, goOnInJam));
   if (waiting.length > 0 || heldBack.length > 0) plan();
   for (const send of leaving) send();
   for (const goOn of goingOn) goOn();
