@@ -31,8 +31,11 @@ export function answerClientError(
   options: UnreadableOptions,
 ): void {
   if (error.code !== overdue) return answerUnreadable(error, socket, options);
-  // A head that Node finds late may have come in time, and be waiting to be read because the process stood still.
-  const before = options.connections.of(socket)?.requests;
+  // A head that Node finds late may have come in time, and be waiting to be read because the process stood still, or the connection
+  // was held back.
+  const connection = options.connections.of(socket);
+  const before = connection?.requests;
+  connection?.readOn();
   whenAllIsRead(() => {
     if (options.connections.of(socket)?.requests === before) answerUnreadable(error, socket, options);
   });

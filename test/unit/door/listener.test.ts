@@ -313,6 +313,23 @@ test('who asks on a connection that a jam keeps from being read is answered when
   await listener.close(0);
 });
 
+test('who has begun a head on a connection that a jam keeps from being read is answered when its time is over', async (t) => {
+  const { port, listener } = await listenWith(t, {
+    answer: (_, res) => res.end('answered'),
+    onUnreadable: ({ cause }) => assert.fail(String(cause)),
+    headerTimeoutMs: 100,
+  });
+  keepJammed(t);
+  const asking = await openRaw(t, port);
+  const head = requestBytes('GET /');
+  asking.write(Buffer.concat([head, head.subarray(0, 20)]));
+  await asking.responses(1);
+  asking.write(head.subarray(20));
+  const answers = await asking.responses(2);
+  assert.equal(answers[1]?.text, 'answered');
+  await listener.close(0);
+});
+
 test('a client that is taken after the first cut of a drain is cut as well', async (t) => {
   const taken = t.mock.method(Connections.prototype, 'opened').mock;
   const { port, listener } = await listenWith(t, {
