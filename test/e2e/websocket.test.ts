@@ -323,6 +323,20 @@ test('an upgrade that the upstream does not take keeps no place, also while its 
   }
 });
 
+test('a client that leaves before the 101 has the connection to the upstream end in order: a reset would end many a server', async (t) => {
+  const { promise: end, resolve } = Promise.withResolvers<unknown>();
+  answerWith(t, (socket) => {
+    socket.once('end', () => resolve('in order'));
+    socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code));
+  });
+  const before = upstream.received.length;
+  const client = await openRaw(t, gateway.port);
+  client.write(handshakeWith());
+  await until(() => upstream.received.length > before);
+  client.socket.destroy();
+  assert.equal(await end, 'in order');
+});
+
 test('sockets on which nobody says anything are closed on both sides', async (t) => {
   const client = connect(t, gateway, '/v1/idle/live');
   await once(client, 'open');
