@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Limits } from '../config/config.ts';
 import { overloaded } from '../refusals.ts';
+import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
 import { Connection, endsAhead } from './connection.ts';
 
 /**
@@ -118,6 +119,15 @@ export class Connections {
 
   of(socket: Socket): Connection | undefined {
     return this.#open.get(socket);
+  }
+
+  /**
+   * Has a connection judged once all that has come on it is read: what Node finds late may have come in time, and wait to be read
+   * because the process stood still, or the connection was held back.
+   */
+  whenRead(socket: Socket, judge: () => void): void {
+    this.of(socket)?.readOn();
+    whenAllIsRead(judge);
   }
 
   /** From now on each answer ends its connection, so that clients that keep one have gone elsewhere by the time all are ended. */

@@ -121,14 +121,10 @@ function leadToHandler(server: Server, options: ListenerOptions): void {
   server.on('timeout', (socket: Socket) => endUnlessAsked(socket, options.connections));
 }
 
-/**
- * The time of an idle connection is over. Node would end it at once, unread: if the process was held up, or the connection held back, a
- * request may wait in it that was sent long before.
- */
+/** The time of an idle connection is over. Node would end it at once, with a request that may wait in it unread. */
 function endUnlessAsked(socket: Socket, connections: Connections): void {
   const { bytesRead } = socket;
-  connections.of(socket)?.readOn();
-  whenAllIsRead(() => {
+  connections.whenRead(socket, () => {
     if (socket.bytesRead === bytesRead) socket.destroy();
   });
 }

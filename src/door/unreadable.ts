@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
 import { Refusal, type RefusalCode, type Wording } from '../refusals.ts';
-import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
 import { bareAnswer } from '../wire/bare-answer.ts';
 import { breakBody } from '../wire/broken-body.ts';
 import { peerOf } from '../wire/client-address.ts';
@@ -31,13 +30,10 @@ export function answerClientError(
   options: UnreadableOptions,
 ): void {
   if (error.code !== overdue) return answerUnreadable(error, socket, options);
-  // A head that Node finds late may have come in time, and be waiting to be read because the process stood still, or the connection
-  // was held back.
-  const connection = options.connections.of(socket);
-  const before = connection?.requests;
-  connection?.readOn();
-  whenAllIsRead(() => {
-    if (options.connections.of(socket)?.requests === before) answerUnreadable(error, socket, options);
+  const { connections } = options;
+  const before = connections.of(socket)?.requests;
+  connections.whenRead(socket, () => {
+    if (connections.of(socket)?.requests === before) answerUnreadable(error, socket, options);
   });
 }
 
