@@ -1,9 +1,10 @@
 import { setFlagsFromString } from 'node:v8';
 import type { Traffic } from './collect-when-quiet.ts';
 
-/** More requests at once than these are a crowd, if there are as many a second later. */
+/** More requests at once than these are a crowd, if it stays: a process that has just started is slow, and has one for a moment. */
 const crowd = 256;
 const lookEveryMs = 1000;
+const looksMin = 5;
 
 /**
  * What half of the young generation holds at most, and at first, in MB. What is in flight has to fit into it: requests that do not
@@ -19,12 +20,11 @@ export const youngGeneration = ['--max-semi-space-size=16', '--min-semi-space-si
 export function growInACrowd(traffic: Pick<Traffic, 'inFlight'>): void {
   if (!youngGeneration.every((flag) => process.execArgv.includes(flag))) return;
   let factor = 1;
-  let before = 0;
+  let looksInARow = 0;
   growBy(factor);
   setInterval(() => {
-    const { inFlight } = traffic;
-    const wanted = Math.min(before, inFlight) > crowd ? 2 : 1;
-    before = inFlight;
+    looksInARow = traffic.inFlight > crowd ? looksInARow + 1 : 0;
+    const wanted = looksInARow < looksMin ? 1 : 2;
     if (wanted === factor) return;
     factor = wanted;
     growBy(factor);
