@@ -4,9 +4,6 @@ import { unlessChosen } from './chosen-flags.ts';
 import { collectWhenQuiet, findCollector, type Traffic } from './collect-when-quiet.ts';
 import { growInACrowd } from './young-generation.ts';
 
-/** Long enough for requests that waited for the start to be served first. */
-const afterMs = 2000;
-
 /**
  * How the heap fills and grows. Not set on the command line, as sizes are: a process that starts with one of these cannot use what
  * Node brings along compiled of itself, which costs 55 ms of CPU at every start.
@@ -31,9 +28,10 @@ const choices = [
 ];
 
 /**
- * Called when all is loaded. Keeps what was compiled for the next start, bounds the heap, and soon gives back the memory that
- * loading left behind, which V8 would keep for the life of a process that is mostly idle, as a sidecar is. Measured: 141 MB
- * resident became 115 MB, for one pause of 65 ms.
+ * Called when all is loaded, and before the first request is read. Keeps what was compiled for the next start, bounds the heap, and
+ * gives back the memory that loading left behind, which V8 would keep for the life of a process that is mostly idle, as a sidecar
+ * is. Measured: 141 MB resident became 115 MB, for one pause of 65 ms. Whoever comes meanwhile waits that long; later it would hold up
+ * all that is in flight, and what loading left would come on top of the first load.
  */
 export function settleHeap(traffic: Traffic): void {
   // First, because V8 takes what was compiled with the flags that it starts with.
@@ -42,10 +40,8 @@ export function settleHeap(traffic: Traffic): void {
   growInACrowd(traffic);
   const collect = findCollector();
   collectWhenQuiet(traffic, collect);
-  setTimeout(() => {
-    // The collector forgets the shapes of objects with no live instance, and `process.nextTick`, which makes one with computed
-    // names each time, takes a slow path for ever once its shape is forgotten: 4 % of the time under load. So one waits meanwhile.
-    process.nextTick(() => undefined);
-    collect({ type: 'major', flavor: 'last-resort' });
-  }, afterMs).unref();
+  // The collector forgets the shapes of objects with no live instance, and `process.nextTick`, which makes one with computed names
+  // each time, takes a slow path for ever once its shape is forgotten: 4 % of the time under load. So one waits meanwhile.
+  process.nextTick(() => undefined);
+  collect({ type: 'major', flavor: 'last-resort' });
 }
