@@ -77,11 +77,12 @@ export class Connection {
       if (req.visit.cut === 'upstream') this.#noteCut();
       // What stands behind an answer that broke off is lost, though its connection is read for a while.
       if (!res.writableFinished) this.closeAnswers();
-      // The last answer had promised to keep the connection, as its head left before that was given up.
-      if (this.#isGivenUp && res.shouldKeepAlive && !this.isBusy) endReadably(this.#socket);
       if (req.complete) letGo(req);
       else this.#answered = req;
-      if (isJammed() && req.complete && res.shouldKeepAlive && !this.isBusy) this.#holdBack();
+      if (!res.shouldKeepAlive || this.isBusy) return;
+      // The last answer had promised to keep the connection, as its head left before that was given up.
+      if (this.#isGivenUp) endReadably(this.#socket);
+      else if (isJammed() && req.complete) this.#holdBack();
     });
   }
 
