@@ -122,9 +122,8 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
 }
 
 /** A kept connection was closed under a safe request, or before any of the request was sent. That says nothing against the target. */
-function mayRepeat({ silent, sent }: ExchangeFailed, { method, switching }: OutgoingRequest): boolean {
-  if (!silent || !sent) return silent;
-  return safeMethods.has(method) && switching === undefined;
+function mayRepeat({ silent, sent }: ExchangeFailed, { method }: OutgoingRequest): boolean {
+  return silent && (!sent || safeMethods.has(method));
 }
 
 /** Only if none of it was sent. One that merely waited for a connection stays here, as the other targets have none free either. */
