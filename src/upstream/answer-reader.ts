@@ -44,11 +44,9 @@ export class AnswerReader {
     return this.#readBody(bytes, at, listener);
   }
 
-  /** The connection ended. True if that also ends the answer. */
-  end(): boolean {
-    if (this.#left !== Infinity) return false;
-    this.#left = 0;
-    return this.#heads.head !== undefined;
+  /** Whether the end of the connection is that of the answer. */
+  get lastsUntilTheEnd(): boolean {
+    return this.#left === Infinity;
   }
 
   #begin(head: AnswerHead, listener: AnswerListener): void {

@@ -100,7 +100,7 @@ export class HealthCheck implements Guest, AnswerListener {
   }
 
   #end(): void {
-    if (this.#reader.end()) this.#judge();
+    if (this.#reader.lastsUntilTheEnd) this.#judge();
     else this.#finish(new ConnectionClosed());
   }
 

@@ -158,7 +158,7 @@ export class TargetConnection implements AnswerSource {
 
   #end(): void {
     const relay = this.#relay;
-    if (relay !== undefined && this.#reader.end()) this.#finish(relay, false);
+    if (relay !== undefined && this.#reader.lastsUntilTheEnd) this.#finish(relay, false);
     else this.#break(new ConnectionClosed());
   }
 
