@@ -40,7 +40,6 @@ export class TargetConnection implements AnswerSource {
   #wasKept = false;
   /** Some of the answer has come. */
   #heard = false;
-  #isPaused = false;
   #restsSince = 0;
   #restsUntil = 0;
   #keptUntil = 0;
@@ -107,12 +106,10 @@ export class TargetConnection implements AnswerSource {
   }
 
   pause(): void {
-    this.#isPaused = true;
     this.#socket?.pause();
   }
 
   resume(): void {
-    this.#isPaused = false;
     this.#socket?.resume();
   }
 
@@ -165,7 +162,7 @@ export class TargetConnection implements AnswerSource {
   /** `isClean`: nothing came after the answer. */
   #finish(relay: Relay, isClean: boolean): void {
     this.#relay = undefined;
-    if (this.#isPaused) this.resume();
+    if (this.#socket?.isPaused() === true) this.resume();
     this.#home.answered(this, relay, isClean && !this.#isLast ? this.#reader.keptMs : 0);
   }
 
