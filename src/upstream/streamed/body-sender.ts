@@ -7,20 +7,10 @@ import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
 import { NonsenseAnswer, Stalled } from '../failures.ts';
 import type { Relay } from '../relay.ts';
 
-/**
- * A connection that was used before, from the moment it is given to a request. It may be closed already, and we may hear of that
- * only after some of the request has been written.
- */
-export interface KeptConnection {
-  /** Nothing has come on it since then. */
-  isSilent(): boolean;
-}
-
 interface Sending {
   readonly body: Body;
+  /** It has its connection, and nothing has left on that. */
   readonly outgoing: ClientRequest;
-  /** Undefined when the connection was made for this request. */
-  readonly kept: KeptConnection | undefined;
   readonly relay: Relay;
   /** How long a chunk may wait for the upstream to take it. */
   readonly idleMs: number;
@@ -34,7 +24,8 @@ interface Sending {
 export class BodySender {
   readonly #body: Body;
   readonly #outgoing: ClientRequest;
-  readonly #kept: KeptConnection | undefined;
+  /** How many bytes its connection had brought before it was given to this request. */
+  readonly #broughtBefore: number | undefined;
   readonly #relay: Relay;
   /** The time of the upstream to take the chunk that waits. */
   readonly #patience: Countdown;
@@ -46,10 +37,10 @@ export class BodySender {
   #isHeld = false;
   #state: 'under way' | 'done' | 'unwanted' = 'under way';
 
-  constructor({ body, outgoing, kept, relay, idleMs }: Sending) {
+  constructor({ body, outgoing, relay, idleMs }: Sending) {
     this.#body = body;
     this.#outgoing = outgoing;
-    this.#kept = kept;
+    this.#broughtBefore = outgoing.socket?.bytesRead;
     this.#relay = relay;
     this.#patience = new Countdown(idleMs, () =>
       relay.breakOff(new Stalled(`took nothing for ${idleMs} ms`)),
@@ -58,8 +49,8 @@ export class BodySender {
 
   /** Calls `whenSent` once all of it has been written. */
   async send(whenSent: () => void): Promise<void> {
-    // By then it is known what has become of a kept connection.
-    if (this.#kept !== undefined) await new Promise<void>(whenAllIsRead);
+    // By then it is known what has become of a kept connection, which may be closed already.
+    if (this.#outgoing.reusedSocket) await new Promise<void>(whenAllIsRead);
     if (!this.#mayWrite()) return;
     try {
       for await (const chunk of chunksOf(this.#body)) {
@@ -112,8 +103,9 @@ export class BodySender {
 
   /** Anything a kept connection brought before it was asked may be the start of a farewell, and is no answer. */
   #mayWrite(): boolean {
-    if (this.#outgoing.destroyed) return false;
-    if (this.#relay.hasLeft || this.#kept?.isSilent() !== false) return true;
+    const { destroyed, reusedSocket, socket } = this.#outgoing;
+    if (destroyed) return false;
+    if (this.#relay.hasLeft || !reusedSocket || socket?.bytesRead === this.#broughtBefore) return true;
     this.#relay.breakOff(new NonsenseAnswer('it spoke before it was asked'));
     return false;
   }

@@ -19,7 +19,7 @@ import { hangUp } from '../hang-up.ts';
 import type { OpenSocket } from '../open-sockets.ts';
 import { type AnswerSource, type LaneParts, Relay } from '../relay.ts';
 import type { Seats } from '../seats.ts';
-import { BodySender, type KeptConnection } from './body-sender.ts';
+import { BodySender } from './body-sender.ts';
 import { joinSockets } from './join-sockets.ts';
 import { judgeHead } from './judge-head.ts';
 
@@ -60,8 +60,6 @@ export class StreamedExchange implements AnswerSource {
   readonly #timeouts: UpstreamConfig['timeouts'];
   readonly #seats: Seats;
   #outgoing: ClientRequest | undefined;
-  /** Set when the connection was used before. */
-  #kept: KeptConnection | undefined;
   /** Set once there is a connection. */
   #sender: BodySender | undefined;
   #answer: IncomingMessage | undefined;
@@ -105,8 +103,6 @@ export class StreamedExchange implements AnswerSource {
 
   #listen(outgoing: ClientRequest): void {
     outgoing.once('socket', (socket) => {
-      const { bytesRead } = socket;
-      if (outgoing.reusedSocket) this.#kept = { isSilent: () => socket.bytesRead === bytesRead };
       judgeHead(outgoing, socket, (reason) => this.#relay.breakOff(reason));
       if (!socket.connecting) return this.#connected();
       this.#arm(this.#timeouts.connectMs, ConnectTimeout);
@@ -140,7 +136,7 @@ export class StreamedExchange implements AnswerSource {
    * more from here: those for which that is safe have connections of their own.
    */
   isStale(): boolean {
-    return this.#kept !== undefined && !this.#relay.hasLeft;
+    return this.#outgoing?.reusedSocket === true && !this.#relay.hasLeft;
   }
 
   #connected(): void {
@@ -150,7 +146,6 @@ export class StreamedExchange implements AnswerSource {
     this.#sender = new BodySender({
       body: this.#body,
       outgoing: this.#outgoing as ClientRequest,
-      kept: this.#kept,
       relay: this.#relay,
       idleMs: this.#timeouts.idleMs,
     });

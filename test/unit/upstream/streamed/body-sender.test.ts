@@ -24,7 +24,7 @@ test('what an upstream took while the process was held up it took in time', asyn
     far.write('taken');
     holdUp(2 * idleMs);
   });
-  const sender = new BodySender({ body, outgoing, kept: undefined, relay, idleMs });
+  const sender = new BodySender({ body, outgoing, relay, idleMs });
   await new Promise<void>((resolve) => void sender.send(resolve));
   assert.deepEqual(failures, []);
   sender.stop();
@@ -35,7 +35,7 @@ for (const order of ['waits when its', 'comes while its', 'comes after its'] as 
     const pass = fakeTimers(t);
     const { relay, failures } = relayOfBody();
     const outgoing = outgoingThat(() => undefined);
-    const sender = new BodySender({ body, outgoing, kept: undefined, relay, idleMs: 20 });
+    const sender = new BodySender({ body, outgoing, relay, idleMs: 20 });
     const send = async (): Promise<void> => {
       void sender.send(() => undefined);
       await nextTurn();
@@ -62,7 +62,7 @@ test('an upstream that has taken what came is not timed, nor when the client rea
   const { relay, failures } = relayOfBody();
   const outgoing = outgoingThat((whenTaken) => whenTaken());
   const { promise: rest, resolve: end } = Promise.withResolvers<void>();
-  const sender = new BodySender({ body: arrivingUntil(rest), outgoing, kept: undefined, relay, idleMs: 20 });
+  const sender = new BodySender({ body: arrivingUntil(rest), outgoing, relay, idleMs: 20 });
   const sent = sender.send(() => undefined);
   await nextTurn();
   for (let time = 0; time < 2; time += 1) {
@@ -81,7 +81,7 @@ test('what is wrong with the rest of a body, which nobody wants any more, breaks
   const { relay, failures } = relayOfBody();
   const outgoing = outgoingThat((whenTaken) => whenTaken());
   const { promise: rest, reject: spoil } = Promise.withResolvers<void>();
-  const sender = new BodySender({ body: arrivingUntil(rest), outgoing, kept: undefined, relay, idleMs: 20 });
+  const sender = new BodySender({ body: arrivingUntil(rest), outgoing, relay, idleMs: 20 });
   const sent = sender.send(() => undefined);
   await nextTurn();
   assert.equal(sender.giveUpRest(), true);
