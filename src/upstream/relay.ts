@@ -34,8 +34,8 @@ interface AnswerBounds {
 export interface AnswerSource {
   pause(): void;
   resume(): void;
-  /** Ends the answer and its connection. */
-  abort(reason: Error): void;
+  /** Ends the answer and its connection, where `whenOver` does not. */
+  abort?(reason: Error): void;
   /** Whether this failure means only that a connection kept from earlier requests has closed. */
   isStale(error: Error): boolean;
 }
@@ -234,7 +234,7 @@ export class Relay implements AnswerListener, Guest {
     if (this.#state === 'over') return;
     const wasInLine = this.spot !== undefined && !this.hasLeft && reason instanceof ResponseTimeout;
     this.answerFailed(wasInLine ? new LineTimeout(reason) : reason);
-    this.#source?.abort(reason);
+    this.#source?.abort?.(reason);
     this.#source = undefined;
   }
 

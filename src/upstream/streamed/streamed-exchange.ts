@@ -117,10 +117,6 @@ export class StreamedExchange implements AnswerSource {
     });
   }
 
-  abort(): void {
-    this.#hangUp();
-  }
-
   pause(): void {
     this.#answer?.pause();
     this.#sender?.hold();
@@ -222,16 +218,18 @@ export class StreamedExchange implements AnswerSource {
    */
   async #partWithConnection(): Promise<void> {
     const outgoing = this.#outgoing;
-    const isDone = outgoing?.writableEnded === true && this.#answer?.complete === true;
-    if (isDone) await destroyUnlessSent(outgoing);
-    else this.#hangUp();
+    const answer = this.#answer;
+    if (outgoing?.writableEnded === true && answer?.complete === true) {
+      answer.resume(); // what its client has left unread: Node frees no connection before that
+      await destroyUnlessSent(outgoing);
+    } else this.#hangUp();
     this.#seats.leave(this.#relay);
   }
 
   /** Where a switch of protocols was asked for, a reset ends many a server: Node's takes its listeners off such a connection. */
   #hangUp(): void {
     const socket = this.#outgoing?.socket;
-    if (socket && this.#switching === undefined && this.#answer?.complete !== true) hangUp(socket);
+    if (socket && this.#switching === undefined) hangUp(socket);
     this.#outgoing?.destroy();
   }
 }

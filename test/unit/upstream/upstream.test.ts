@@ -61,6 +61,22 @@ for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 
   });
 }
 
+test('a client that leaves before it has read all of an answer that is here leaves the connection to the next', async (t) => {
+  const { ask, statusOf, started } = await startUpstreamScene(t, 100_000);
+  started.onSend = ({ socket }) => socket?.cork(); // as if the kernel took nothing
+  const size = 100_000; // more than the client's connection takes, and what is left is read ahead
+  started.silent.script = (socket) =>
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${size}\r\n\r\n${'.'.repeat(size)}`);
+  const client = await ask();
+  const progress = await until(() => started.progress[0]);
+  await until(() => isStill(() => progress.bytesOut));
+  started.onSend = () => undefined;
+  client.socket.destroy();
+  await until(() => progress.cut);
+  assert.equal(await statusOf(), 200);
+  assert.equal(started.silent.received.length, 1);
+});
+
 test('who waits for the connection of an upload finds it free or gone, however late it is told over TLS that all of that has left', async (t) => {
   const certificate = makeCertificate(t, ['IP:127.0.0.1']);
   const secure = createHttpsServer(
