@@ -25,11 +25,10 @@ export type Connector = (
 ) => void;
 
 export function createConnector(target: URL, timeoutMs: number, trust: Trust): Connector {
-  const open = target.protocol === 'https:' ? secureOpener(target, trust) : plainOpener(target);
+  const open = createOpener(target, trust);
   const connectEvent = target.protocol === 'https:' ? 'secureConnect' : 'connect';
   return function connect(whenConnected, whenFailed, onBytes = ignore) {
-    const socket = open(intoOnePiece(onBytes));
-    socket.setNoDelay(true).setKeepAlive(true, probeAfterMs);
+    const socket = open({ onread: intoOnePiece(onBytes) });
     // A connection that was made in time counts, even if the process was held up and hears of it late.
     const stopWaiting = afterReading(timeoutMs, () => fail(new ConnectTimeout(timeoutMs)));
     socket
@@ -80,28 +79,31 @@ function intoOnePiece(onBytes: (bytes: Buffer) => void): OnReadOpts {
   };
 }
 
-type Opener = (onread: OnReadOpts) => Socket;
+/** Begins a connection to one target, for either lane. */
+export type Opener = (reading?: { readonly onread: OnReadOpts }) => Socket;
+
+export function createOpener(target: URL, trust: Trust): Opener {
+  const open = target.protocol === 'https:' ? secureOpener(target, trust) : plainOpener(target);
+  return (reading) => open(reading).setNoDelay(true).setKeepAlive(true, probeAfterMs);
+}
 
 function plainOpener(target: URL): Opener {
   const address = addressOf(target);
-  return (onread) => openByName((lookup) => connectTcp({ ...address, lookup, onread }));
+  return (reading) => openByName((lookup) => connectTcp({ ...address, lookup, ...reading }));
 }
 
 /**
- * What TLS is told in both lanes. The name to verify is the target's own, and an empty one for an address: Node's agent would take
- * it from the Host header, which with `preserveHost` is the client's to choose. Every guarantee about framing is made and tested
- * for HTTP/1.1, so no other protocol is offered. NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would have nothing verified.
+ * The name to verify is the target's own, and an empty one for an address: never that of the Host header, which with `preserveHost`
+ * is the client's to choose. Every guarantee about framing is made and tested for HTTP/1.1, so no other protocol is offered.
+ * NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would have nothing verified.
  */
-export function tlsOptionsOf(target: URL, trust: Trust): ConnectionOptions {
-  const servername = serverNameOf(addressOf(target).host) ?? '';
-  return { servername, ALPNProtocols: ['http/1.1'], rejectUnauthorized: true, ...trust };
-}
-
 function secureOpener(target: URL, trust: Trust): Opener {
-  const options = { ...addressOf(target), ...tlsOptionsOf(target, trust) };
+  const address = addressOf(target);
+  const servername = serverNameOf(address.host) ?? '';
+  const options = { ...address, servername, ALPNProtocols: ['http/1.1'], rejectUnauthorized: true, ...trust };
   const session = new TlsSession();
-  return (onread) => {
-    const withSession = { ...options, ...session.offer, onread };
+  return (reading) => {
+    const withSession = { ...options, ...session.offer, ...reading };
     const socket = openByName((lookup) => connectTls({ ...withSession, lookup }));
     session.follow(socket);
     return socket;
@@ -109,7 +111,7 @@ function secureOpener(target: URL, trust: Trust): Opener {
 }
 
 /** The session that connections to one target offer, so that the next handshake is shorter. */
-export class TlsSession {
+class TlsSession {
   #last: Buffer | undefined;
 
   /** For the options of the next connection. */

@@ -185,10 +185,11 @@ test('an https upstream is verified against `ca`, speaks HTTP/1.1, and its heade
   }
 });
 
-test('uploads to an https target share its connections, though it answers at once', async (t) => {
+test('uploads to an https target share its connections, though it answers at once, and whatever Host each names', async (t) => {
   const upload = 'x'.repeat(100_000);
+  let hosts = 0;
   const send = async (): Promise<number> => {
-    const answer = await ask(t, 'POST /tls/x', [], upload);
+    const answer = await ask(t, 'POST /tls/x', [['Host', `${(hosts += 1)}.test`]], upload);
     return (JSON.parse(answer.text) as { connection: number }).connection;
   };
   const before = await send();

@@ -2,11 +2,9 @@ import type { Agent, ServerResponse } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { TLSSocket } from 'node:tls';
 import type { UpstreamConfig } from '../../config/config.ts';
 import { http } from '../../wire/http.ts';
-import { tlsOptionsOf, TlsSession, type Trust } from '../connect.ts';
-import { openByName } from '../look-up.ts';
+import { createOpener, type Opener, type Trust } from '../connect.ts';
 import type { LaneParts } from '../relay.ts';
 import { chooseAgeMsMax, idleMsMax, Seats } from '../seats.ts';
 import { openRequest } from './open-request.ts';
@@ -25,10 +23,11 @@ export function createStreamedLane(
   { timeouts }: Pick<UpstreamConfig, 'timeouts'>,
   { seats, trust }: { readonly seats: Seats; readonly trust: Trust },
 ): StreamedLane {
-  const agent = createAgent(target, trust, true);
+  const open = createOpener(target, trust);
+  const agent = createAgent(target, open, true);
   // WebSockets last, so they have connections of their own and are bounded by their routes. Requests that are to be alone have
   // their own too.
-  const freshAgent = createAgent(target, trust, false);
+  const freshAgent = createAgent(target, open, false);
   const bounded = { timeouts, seats };
   const unbounded = { timeouts, seats: new Seats(Infinity) };
   seats.watch({
@@ -62,28 +61,19 @@ function keptBy({ freeSockets }: Agent): readonly Socket[] {
 }
 
 /**
- * It bounds nothing and has no line: whoever asks it has a seat. A connection of it resumes the TLS session of the last, is read to
- * its end, holds nothing of the request that it was opened for, and is closed, not kept once more, when it has been for long
- * enough.
+ * It bounds nothing and has no line: whoever asks it has a seat. A connection of it is read to its end, holds nothing of the request
+ * that it was opened for, and is closed, not kept once more, when it has been for long enough.
  */
-function createAgent(target: URL, trust: Trust, keepAlive: boolean): Agent {
-  const options = { keepAlive, maxFreeSockets: 32, timeout: idleMsMax };
-  const session = target.protocol === 'https:' ? new TlsSession() : undefined;
-  const agent =
-    session === undefined
-      ? new http.Agent(options)
-      : // Its own memory of sessions would keep one that a server leaves unanswered.
-        new HttpsAgent({ ...options, maxCachedSessions: 0, ...tlsOptionsOf(target, trust) });
-  const connect = agent.createConnection.bind(agent);
+function createAgent({ protocol }: URL, open: Opener, keepAlive: boolean): Agent {
+  // Told no `servername` it would take that of each Host, and find kept connections for requests with the same Host only.
+  const options = { keepAlive, maxFreeSockets: 32, timeout: idleMsMax, servername: '' };
+  const agent = protocol === 'https:' ? new HttpsAgent(options) : new http.Agent(options);
   const keep = agent.keepSocketAlive.bind(agent);
   const keptUntil = new WeakMap<Duplex, number>();
-  agent.createConnection = (details, callback) => {
+  agent.createConnection = (details) => {
     // Node keeps this very object for as long as the connection: up to 16 KB, with the credentials of the first request.
     Reflect.deleteProperty(details, 'headers');
-    const connection = openByName(
-      (lookup) => connect({ ...details, ...session?.offer, lookup }, callback) as Socket,
-    );
-    session?.follow(connection as TLSSocket);
+    const connection = open();
     readToTheEnd(connection);
     keptUntil.set(connection, performance.now() + chooseAgeMsMax());
     return connection;
