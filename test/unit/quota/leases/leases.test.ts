@@ -357,6 +357,36 @@ test('a drain waits for all draws that are under way, and gives back what they b
   assert.deepEqual(await atTheEnd, [2, 0]);
 });
 
+test('what was drawn for a client that has left goes back at once, though others are served by the same draw', async () => {
+  const { scene, leases } = openLeases();
+  const strict = aPlan({ quotas: plan.quotas, consistency: 'strict' });
+  const client = aClient();
+  scene.weather.takesMs = 5;
+  const first = take(leases, strict);
+  const left = leases.reserve({ keyId: 'ada', plan: strict, cost: 3, whenLeft: client.whenLeft });
+  const last = take(leases, strict);
+  await scene.clock.pass(7);
+  assert.equal(scene.ledger.draws.at(-1)?.want, 4, 'a draw for both that wait is under way');
+  client.leave(new Error('left'));
+  await assert.rejects(async () => await left, /left/);
+  await scene.clock.pass(10);
+  await Promise.all([first, last]);
+  assert.equal(scene.ledger.used('ada', 'month', may), 2);
+});
+
+test('what was drawn ahead under a plan that the key has no more when it comes goes back', async () => {
+  const { scene, leases, holdAnswers } = openWithLateAnswers();
+  let spent = await warmUp(scene, leases);
+  const letGo = holdAnswers();
+  const draws = scene.ledger.draws.length;
+  for (; scene.ledger.draws.length === draws; spent += 1) await take(leases);
+  const asked = take(leases, aPlan({ quotas: plan.quotas }));
+  letGo();
+  await asked;
+  await runReady();
+  assert.equal(scene.ledger.used('ada', 'month', may), spent + 1);
+});
+
 test('a lower limit denies at once, units in hand included', async () => {
   const { leases } = await openWarm();
   const lower = aPlan({ quotas: [aQuota(50)] });
