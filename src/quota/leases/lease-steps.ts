@@ -3,7 +3,7 @@ import { isOutage, type Counter, type DrawOrder, type UnitsOrder } from '../../s
 import { FreshIds } from '../fresh-ids.ts';
 import type { LedgerAccess } from '../ledger-access.ts';
 import type { Lease } from './lease.ts';
-import { Outbox, repeatableForEver } from './outbox.ts';
+import { Outbox, repeatableForEver, type Step } from './outbox.ts';
 import { Owed } from './owed.ts';
 
 /**
@@ -24,6 +24,9 @@ interface LeaseStepsOptions extends Omit<LedgerAccess, 'deadlineMs'> {
   readonly onStep: () => void;
 }
 
+/** Units that go to counters of a key, or come from them. */
+type Move = Pick<UnitsOrder, 'keyId' | 'counters' | 'units'>;
+
 /** What the ledger must do for leases sooner or later: take units back, undo draws, charge units that are owed. */
 export class LeaseSteps {
   readonly outbox: Outbox;
@@ -43,13 +46,9 @@ export class LeaseSteps {
 
   sendBack(lease: Lease, counters: readonly Counter[], units: number): void {
     if (counters === lease.counters) lease.noteUsed(-units);
-    const move = { id: this.ids.next(), keyId: lease.keyId, counters, units };
-    this.#options.onStep();
-    this.outbox.post({
-      expendable: units > 0 ? 'next' : 'first',
-      repeatableForMs: idsLiveMs,
-      run: (again) => this.#options.ledger.giveBack(this.#withHeld(move, again)),
-    });
+    const expendable = units > 0 ? 'next' : 'first';
+    const terms = { expendable, repeatableForMs: idsLiveMs } as const;
+    this.#move('giveBack', { keyId: lease.keyId, counters, units }, terms);
   }
 
   /** Sends back all that is held. */
@@ -85,12 +84,7 @@ export class LeaseSteps {
   /** Undoes a draw that may have run, sooner or later. */
   cancel(draw: DrawOrder): void {
     this.#inDoubt.set(draw.keyId, draw);
-    this.#options.onStep();
-    this.outbox.post({
-      expendable: 'next',
-      repeatableForMs: repeatableForEver,
-      run: () => this.undo(draw),
-    });
+    this.#post({ expendable: 'next', repeatableForMs: repeatableForEver, run: () => this.undo(draw) });
   }
 
   /** The draw of the key that may have run, and has not been undone. */
@@ -113,13 +107,8 @@ export class LeaseSteps {
   }
 
   charge(keyId: string, counters: readonly Counter[], units: number): void {
-    const move = { id: this.ids.next(), keyId, counters, units };
-    this.#options.onStep();
-    this.outbox.post({
-      expendable: 'never',
-      repeatableForMs: repeatableForEver,
-      run: (again) => this.#options.ledger.charge(this.#withHeld(move, again)),
-    });
+    const terms = { expendable: 'never', repeatableForMs: repeatableForEver } as const;
+    this.#move('charge', { keyId, counters, units }, terms);
   }
 
   /**
@@ -134,13 +123,33 @@ export class LeaseSteps {
     }
   }
 
+  /**
+   * It gets its number when it is first sent: Redis takes no units back by a number that is far behind those it has seen, and a step
+   * may wait here for long, behind others that a part of the store does not take.
+   */
+  #move(how: 'giveBack' | 'charge', move: Move, terms: Omit<Step, 'run'>): void {
+    let id: string | undefined;
+    this.#post({
+      ...terms,
+      run: (again) => {
+        id ??= this.ids.next();
+        return this.#options.ledger[how]({ id, ...this.#withHeld(move, again) });
+      },
+    });
+  }
+
+  #post(step: Step): void {
+    this.#options.onStep();
+    this.outbox.post(step);
+  }
+
   #remove(lease: Lease): void {
     lease.gone = true;
     this.#options.book.delete(lease.keyId);
   }
 
   /** Looked up only when the store is asked: after an outage steps are taken in any order, and the last might tell something old. */
-  #withHeld(move: Omit<UnitsOrder, 'holder' | 'held'>, again: boolean): UnitsOrder {
+  #withHeld(move: Move, again: boolean): Omit<UnitsOrder, 'id'> {
     // The store keeps one sum per holder, so it is told of the key's current lease, whichever one the units come from.
     const lease = this.#options.book.get(move.keyId);
     lease?.noteTold(move.counters, again);

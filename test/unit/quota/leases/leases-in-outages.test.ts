@@ -193,6 +193,37 @@ test('what waits for the store goes as soon as a draw is answered, and not with 
   assert.equal(sent(), 2);
 });
 
+/*
+ * Redis takes no units back by a number far below those that it has seen. Steps wait here in line behind those for a part of the
+ * store that is away, while the keys of other parts are drawn for.
+ */
+test('the numbers of steps go up in the order in which they are first sent, also those of steps that waited', async () => {
+  const scene = createLedgerScene();
+  const numbers = new Set<number>();
+  const note = ({ id }: { readonly id: string }): void => void numbers.add(Number(id.split('.')[1]));
+  const ledger: Ledger = {
+    ...scene.ledger,
+    draw: (order) => (note(order), scene.ledger.draw(order)),
+    giveBack: (order) => (note(order), scene.ledger.giveBack(order)),
+    charge: (order) => (note(order), scene.ledger.charge(order)),
+  };
+  const leases = new Leases({ ...scene.options, ledger });
+  const [free, cheap, dear] = [await take(leases, plan, 5), await take(leases, plan, 5), await take(leases)];
+  scene.weather.refuses = true;
+  leases.settle(free, 0);
+  await runReady();
+  leases.settle(cheap, 3);
+  leases.settle(dear, 9);
+  scene.weather.refuses = false;
+  for (const keyId of ['bob', 'cyd']) await leases.reserve({ keyId, plan, cost: 1 });
+  await scene.clock.pass(3000);
+  assert.equal(scene.ledger.used('ada', 'month', may), 12);
+  assert.deepEqual(
+    [...numbers],
+    [...numbers].toSorted((a, b) => a - b),
+  );
+});
+
 test('a draw whose answer was lost is cancelled when the store is back, and its units come back', async () => {
   const { scene, leases } = openLeases();
   scene.weather.loses = true;
