@@ -77,16 +77,12 @@ export class Outbox {
     return this.#down;
   }
 
-  /** False when the outbox is full and the step was not taken. */
-  post(step: Step): boolean {
+  /** Takes the step, or drops it when the outbox is full and nothing in it is sooner dropped. */
+  post(step: Step): void {
     if (step.expendable === 'first') this.#firsts += 1;
-    if (!this.hasRoom && !this.#dropOneFor(step)) {
-      this.#drop(step);
-      return false;
-    }
+    if (!this.hasRoom && !this.#dropOneFor(step)) return this.#drop(step);
     this.#queue.push({ step, triedAt: undefined });
     if (!this.#wary) this.#pump();
-    return true;
   }
 
   /** The store has answered somebody: what waits goes now, beginning with one step after a failure. */
