@@ -1,5 +1,4 @@
 import type { Charge } from '../config/plan-rule.ts';
-import type { Clock } from '../waiting/clock.ts';
 import { writeLimitHeaders } from './answer-headers.ts';
 import type { Cell } from './key-rate.ts';
 import type { Reservation } from './leases/lease.ts';
@@ -28,7 +27,6 @@ interface LimitNotice {
 export interface GrantParts {
   readonly leases: Leases;
   readonly warnings: Warnings;
-  readonly clock: Clock;
 }
 
 /** What has been taken for a request so far. */
@@ -65,11 +63,11 @@ export class Grant {
 
   /** For the headers of the answer, as things stand when it is called. */
   describe(): LimitNotice {
-    const { leases, clock, warnings } = this.#parts;
+    const { leases, warnings } = this.#parts;
     const { reservation, place, cell } = this.#taken;
     // A lease does not know what its key owes.
     const lease = reservation === undefined || reservation.owed ? undefined : leases.leaseOf(reservation);
-    const quotas = lease === undefined ? [] : readQuotas(lease, leases.time, clock.mono());
+    const quotas = lease === undefined ? [] : readQuotas(lease, leases.time.earliest());
     return {
       headers: writeLimitHeaders({ quotas, rate: cell?.reading, concurrency: place?.reading }),
       newWarnings: lease === undefined ? [] : warnings.findNew(lease, quotas),

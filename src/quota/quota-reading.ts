@@ -1,6 +1,5 @@
 import { endOfTime } from '../stores/ledger.ts';
 import type { Lease } from './leases/lease.ts';
-import type { StoreTime } from './leases/store-time.ts';
 
 /** What is known here of one quota of a key. What other processes have drawn since this one's last draw is not known. */
 export interface QuotaReading {
@@ -21,9 +20,8 @@ export interface QuotaReading {
  * Reads the quotas of a lease; none before the store has first said something. Until it says something about new periods, an
  * answer tells how those ended in which its request began.
  */
-export function readQuotas(lease: Lease, time: StoreTime, mono: number): readonly QuotaReading[] {
+export function readQuotas(lease: Lease, now: number): readonly QuotaReading[] {
   const { lastUsed: used, lastCounters: counters } = lease;
-  const now = time.earliest(mono);
   return counters.map(({ name, limit, periodStart, periodEnd }, index) => {
     const spent = Math.max(0, (used?.[index] ?? limit) - lease.units);
     const warnAt = lease.plan.quotas[index]?.warnAt;

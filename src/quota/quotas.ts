@@ -50,7 +50,7 @@ export class Quotas {
   ];
 
   constructor(options: LedgerAccess) {
-    this.#parts = { leases: new Leases(options), warnings: new Warnings(), clock: options.clock };
+    this.#parts = { leases: new Leases(options), warnings: new Warnings() };
     this.#rates = new Rates(options);
     this.#concurrency = new Concurrency(options);
   }
@@ -147,11 +147,11 @@ export class Quotas {
   }
 
   #refuseExhausted(draft: Draft, { lease, until }: Denial): QuotaRefusal {
-    const { leases, warnings, clock } = this.#parts;
-    const mono = clock.mono();
-    const quotas = readQuotas(lease, leases.time, mono);
+    const { leases, warnings } = this.#parts;
+    const now = leases.time.earliest();
+    const quotas = readQuotas(lease, now);
     const inVain = until === endOfTime;
-    const forUnits = secondsUntil(until, leases.time.earliest(mono));
+    const forUnits = secondsUntil(until, now);
     const wait = inVain ? undefined : Math.max(1, forUnits, draft.cell?.reading.nextInSeconds ?? 0);
     const readings = { quotas, rate: draft.cell?.reading, concurrency: draft.place?.reading };
     const refusal = refuse('quota_exhausted', wait, writeLimitHeaders(readings));

@@ -56,9 +56,9 @@ export class StoreTime {
     return Math.floor(mono + this.#ahead);
   }
 
-  /** The store's time at least. */
-  earliest(mono: number): number {
-    return Math.floor(mono + this.#behind);
+  /** The store's time now, at least. */
+  earliest(): number {
+    return Math.floor(this.#clock.mono() + this.#behind);
   }
 
   /** Learns from an answer: the store showed `now` at some moment since it was asked, and was nearly at the next millisecond at most. */
