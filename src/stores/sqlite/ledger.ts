@@ -18,9 +18,6 @@ type UnitsCalls = Synchronous<
   Pick<Ledger, 'draw' | 'giveBack' | 'charge' | 'cancelDraw' | 'readUsage' | 'setUsage'>
 >;
 
-/** The answer kept for a step that is not a draw. */
-const noAnswer = '';
-
 /** Only a draw that took something is remembered. */
 type Drawn = Extract<DrawAnswer, { kind: 'drawn' }>;
 
@@ -53,7 +50,7 @@ export function prepareUnits(database: DatabaseSync, clock: () => number): Units
   /** Takes a step with each of its counters, unless its id is known. */
   function takeStep(order: UnitsOrder, move: (counter: Counter) => void): void {
     const now = clock();
-    if (!remember(sql, order, now, noAnswer)) return;
+    if (!remember(sql, order, now, null)) return;
     for (const [index, counter] of order.counters.entries()) {
       move(counter);
       tellLease(sql, order, counter, { units: order.held[index] ?? 0, now });
@@ -112,14 +109,14 @@ function areCurrent(counters: readonly Counter[], now: number): boolean {
   return counters.every(({ periodStart, periodEnd }) => periodStart <= now && now < periodEnd);
 }
 
-/** False when the id is known: then nothing must be done again. */
+/** False when the id is known: then nothing must be done again. Of what is no draw no answer is kept. */
 function remember(sql: Statements, { id, keyId }: StepOrder, now: number, answer: string | null): boolean {
   return sql.addStep.run(id, keyId, now, answer).changes === 1;
 }
 
 /** What was remembered of a draw; undefined for a burnt id, and for a step that is no draw. */
 function drawnBy(answer: unknown): Drawn | undefined {
-  return typeof answer === 'string' && answer !== noAnswer ? (JSON.parse(answer) as Drawn) : undefined;
+  return typeof answer === 'string' ? (JSON.parse(answer) as Drawn) : undefined;
 }
 
 function answerAgain(answer: unknown): DrawAnswer {
