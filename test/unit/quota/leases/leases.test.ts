@@ -541,6 +541,17 @@ test('a busy key does not wait for the store: the next lease is drawn before the
   }
 });
 
+test('while more is drawn ahead no other draw is made, however many take of what is left meanwhile', async () => {
+  const { scene, leases, holdAnswers } = openWithLateAnswers();
+  await warmUp(scene, leases);
+  const letGo = holdAnswers();
+  const draws = scene.ledger.draws.length;
+  while (scene.ledger.draws.length === draws) await take(leases);
+  for (let nth = 0; nth < 10; nth += 1) await take(leases);
+  assert.equal(scene.ledger.draws.length, draws + 1);
+  letGo();
+});
+
 test('usage is never told to be less than was used before it was asked for, though more was drawn meanwhile', async () => {
   const scene = createLedgerScene();
   const arrives = Promise.withResolvers<void>();
