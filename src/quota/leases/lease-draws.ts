@@ -186,7 +186,7 @@ export class LeaseDraws {
 
   #exhausted(lease: Lease, order: DrawOrder, answer: Extract<DrawAnswer, { kind: 'exhausted' }>): void {
     lease.noteExhausted(answer.used);
-    const most = lease.units + Math.min(lease.remainingInStore, order.need - 1);
+    const most = lease.units + lease.remainingInStore;
     for (const waiter of lease.waiting?.guests() ?? []) {
       if (waiter.cost <= most) continue;
       release(waiter).resolve(lease.deny(waiter.cost));

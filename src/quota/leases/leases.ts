@@ -179,7 +179,7 @@ export class Leases {
 
   /** The lease that spends units of the reservation's counters: its own, or the one that its key has had since that ended. */
   #liveLeaseOf({ lease, counters }: Reservation, mono: number): Lease | undefined {
-    const present = lease.gone ? this.#book.get(lease.keyId) : lease;
+    const present = this.#book.get(lease.keyId);
     return present?.isOf(counters, this.time, mono) === true ? present : undefined;
   }
 
