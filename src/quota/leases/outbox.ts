@@ -38,9 +38,11 @@ const inFlightMax = 64;
  */
 export class Outbox {
   readonly #options: OutboxOptions;
+  /** Steps that have not been tried. They go before those that have: another part of the store may take them. */
   readonly #queue: Posted[] = [];
-  /** What the store did not take waits here until all is tried again. */
+  /** What the store did not take. So many of the first are to be tried again; the others have been, and wait until all are. */
   readonly #failed: Posted[] = [];
+  #due = 0;
   readonly #running = new Set<Promise<void>>();
   /** How many of all these move no units. Where there is none, a full queue need not be searched for one. */
   #firsts = 0;
@@ -99,14 +101,14 @@ export class Outbox {
 
   /** Tries one step, or all of them when the store is known to be there. */
   retry(): void {
-    this.#queueFailed();
+    this.#due = this.#failed.length;
     if (!this.#wary) this.#pump();
     else if (this.#running.size === 0) this.#startNext();
   }
 
   /** Tries until nothing is left or the store does not answer. */
   async flush(): Promise<void> {
-    this.#queueFailed();
+    this.#due = this.#failed.length;
     this.#pump();
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
@@ -116,23 +118,24 @@ export class Outbox {
     this.#wary = false;
   }
 
-  /** One by one: there may be more of them than a call can have arguments. */
-  #queueFailed(): void {
-    for (const posted of this.#failed.splice(0)) this.#queue.push(posted);
-  }
-
   #pump(): void {
-    while (this.#running.size < inFlightMax && this.#queue.length > 0) this.#startNext();
+    while (this.#running.size < inFlightMax && this.#queue.length + this.#due > 0) this.#startNext();
   }
 
   #startNext(): void {
-    const next = this.#queue.shift();
+    const next = this.#queue.shift() ?? this.#takeDue();
     if (next === undefined) return;
     const running = this.#run(next).finally(() => {
       this.#running.delete(running);
       if (!this.#wary) this.#pump();
     });
     this.#running.add(running);
+  }
+
+  #takeDue(): Posted | undefined {
+    if (this.#due === 0) return undefined;
+    this.#due -= 1;
+    return this.#failed.shift();
   }
 
   async #run(posted: Posted): Promise<void> {
@@ -158,17 +161,19 @@ export class Outbox {
 
   #dropOneFor({ expendable }: Step): boolean {
     if (expendable === 'first') return false;
-    this.#queueFailed();
-    let index = this.#firsts > 0 ? this.#findInQueue('first') : -1;
-    if (index < 0) index = this.#findInQueue('next');
-    const [posted] = index < 0 ? [] : this.#queue.splice(index, 1);
-    if (posted === undefined) return false;
-    this.#drop(posted.step);
-    return true;
+    return (this.#firsts > 0 && this.#dropOne('first')) || this.#dropOne('next');
   }
 
-  #findInQueue(expendable: Step['expendable']): number {
-    return this.#queue.findIndex(({ step }) => step.expendable === expendable);
+  /** False when none waits that is as expendable as that. */
+  #dropOne(expendable: Step['expendable']): boolean {
+    for (const waiting of [this.#failed, this.#queue]) {
+      const index = waiting.findIndex(({ step }) => step.expendable === expendable);
+      const [posted] = index < 0 ? [] : waiting.splice(index, 1);
+      if (posted === undefined) continue;
+      this.#drop(posted.step);
+      return true;
+    }
+    return false;
   }
 
   /** What moves no units is missed by nobody. */

@@ -150,6 +150,12 @@ test('while a part of the store is away, each answer of the rest has one step tr
   outbox.retry();
   await runReady();
   assert.equal(scene.taken.length, 41, 'all are tried again');
+  outbox.retry();
+  await runReady();
+  outbox.post({ ...step('well too'), run: async () => void scene.taken.push('well too') });
+  const tried = scene.taken.length;
+  outbox.storeAnswered();
+  assert.equal(scene.taken[tried], 'well too', 'nor for those that are due once more');
   scene.isDown = false;
   outbox.retry();
   await runReady();
