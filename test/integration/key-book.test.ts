@@ -639,6 +639,22 @@ function bookRules(address: StoreKind['address']): void {
     assert.deepEqual([later.updated, later.refused, (await book.show('two')).plan], [1, 0, 'free']);
   });
 
+  test('a line that makes no key changes none whose id an earlier line has asked for in vain', async (t) => {
+    const { book } = await open(t);
+    const { run, faults } = importer(book, { update: true });
+    await run([{ plan: 'paid', secret: 'foreign-key-1', id: 'one', name: 'its own' }]);
+    const report = await run([
+      { plan: 'paid', secret: 'foreign-key-2', id: 'one' },
+      { secret: 'foreign-key-2', name: 'that of another' },
+    ]);
+    assert.equal((await book.show('one')).name, 'its own');
+    assert.deepEqual(faults, [
+      '1: the id belongs to another key',
+      '2: plan is needed, choose from free, paid',
+    ]);
+    assert.deepEqual([report.updated, report.refused], [0, 2]);
+  });
+
   test('a quota that would mean something else in the plan is refused, whoever brings key and plan together', async (t) => {
     const { book } = await open(t);
     assert.match(

@@ -42,15 +42,7 @@ export class BatchImporter {
 
   /** Notes what becomes of each line, including those already done when it rejects. */
   async run(candidates: readonly Candidate[], outcomes: Map<Candidate, LineOutcome>): Promise<void> {
-    const answers = new Map<Candidate, Answer>();
-    const whole = candidates.filter((one) => one.kind === 'whole');
-    const partial = candidates.filter((one) => one.kind === 'partial');
-    // Looked for before any key is made: a line that cannot make one may be about a key that was there before it, or that an
-    // earlier line of the batch makes.
-    await someAtOnce(partial, async (line) => {
-      answers.set(line, await this.#find(line, whole).catch(refusedFor));
-    });
-    for (const [line, answer] of await this.#add(whole)) answers.set(line, answer);
+    const answers = await this.#answersTo(candidates);
     const byKey = Map.groupBy(candidates, (line) => keyOf(line, answers.get(line)));
     // The lines of one key in their order, so that the last one has the last word.
     await someAtOnce(byKey.values(), async (lines) => {
@@ -61,10 +53,30 @@ export class BatchImporter {
     });
   }
 
-  async #find({ digest, number, problem }: PartialLine, whole: readonly WholeLine[]): Promise<Answer> {
+  async #answersTo(candidates: readonly Candidate[]): Promise<ReadonlyMap<Candidate, Answer>> {
+    const answers = new Map<Candidate, Answer>();
+    const partial = candidates.filter((one) => one.kind === 'partial');
+    // Looked for before any key is made: a line that cannot make one may be about a key that was there before it, or that an
+    // earlier line of the batch makes.
+    await someAtOnce(partial, async (line) => {
+      answers.set(line, await this.#find(line).catch(refusedFor));
+    });
+    const made = new Map<string, WholeLine>();
+    for (const [line, answer] of await this.#add(candidates.filter((one) => one.kind === 'whole'))) {
+      answers.set(line, answer);
+      if (answer.kind === 'added') made.set(line.digest, line);
+    }
+    for (const line of partial) {
+      const maker = made.get(line.digest);
+      if (maker !== undefined && maker.number < line.number)
+        answers.set(line, { kind: 'known', id: maker.record.id });
+    }
+    return answers;
+  }
+
+  async #find({ digest, problem }: PartialLine): Promise<Answer> {
     const key = await this.#again((store) => store.findKey(digest));
-    const id = key?.id ?? whole.find((one) => one.digest === digest && one.number < number)?.record.id;
-    return id === undefined ? { refused: problem.message } : { kind: 'known', id };
+    return key === undefined ? { refused: problem.message } : { kind: 'known', id: key.id };
   }
 
   async #add(whole: readonly WholeLine[]): Promise<readonly (readonly [WholeLine, AddAnswer])[]> {
