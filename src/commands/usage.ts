@@ -1,11 +1,5 @@
 import type { Config } from '../config/config.ts';
-import {
-  viewUsage,
-  type ChosenQuotas,
-  type KeyUsage,
-  type UsagePeriods,
-  type UsageView,
-} from '../quota/usage-book.ts';
+import type { ChosenQuotas, KeyUsage, UsagePeriods } from '../quota/usage-book.ts';
 import { printTable } from './columns.ts';
 import { atDesk, type CommandFlags, type TerminalDesk } from './desk.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -19,7 +13,7 @@ export function showUsage(key: string | undefined, options: UsageFlags): Promise
   return atDesk({ ...options, readOnly: true }, async (desk) => {
     if (key === undefined) return await listUsage(desk, options);
     const { ended } = options;
-    const used = viewUsage(await desk.usage.read(key, { ended }));
+    const used = await desk.usage.read(key, { ended });
     const { stdout } = desk.terminal;
     const table = { plans: desk.config.plans, ended, stream: stdout };
     stdout.write(options.json === true ? `${JSON.stringify(used)}\n` : printUsage([used], table));
@@ -63,7 +57,7 @@ async function set(
   { usage, by, terminal: { stdout } }: TerminalDesk,
 ): Promise<number> {
   const used = await usage.set(chosen, spent, by);
-  stdout.write(json === true ? `${JSON.stringify(viewUsage(used))}\n` : tellSetting(used));
+  stdout.write(json === true ? `${JSON.stringify(used)}\n` : tellSetting(used));
   return exitCodes.ok;
 }
 
@@ -79,15 +73,12 @@ function tellSetting({ key, quotas }: KeyUsage): string {
 
 function listUsage({ usage, config, terminal }: TerminalDesk, flags: UsageFlags): Promise<number> {
   const { ended } = flags;
-  return listPages<UsageView>(flags, terminal, {
+  return listPages<KeyUsage>(flags, terminal, {
     nothing: 'There is no key. Make one with: gatehouse keys create',
     idOf: ({ key }) => key,
     noun: 'the usage of key',
     print: (usages, stream) => printUsage(usages, { plans: config.plans, ended, stream }),
-    read: async (cursor, limit) => {
-      const { items, ...page } = await usage.list({ ended, cursor, limit });
-      return { items: items.map(viewUsage), ...page };
-    },
+    read: (cursor, limit) => usage.list({ ended, cursor, limit }),
   });
 }
 
@@ -97,12 +88,12 @@ interface UsageTable extends Pick<Config, 'plans'>, UsagePeriods {
   readonly stream: NodeJS.WritableStream;
 }
 
-function printUsage(usages: readonly UsageView[], { plans, ended, stream }: UsageTable): string {
+function printUsage(usages: readonly KeyUsage[], { plans, ended, stream }: UsageTable): string {
   const rows = usages.flatMap((usage) => rowsOf(usage, plans.has(usage.plan)));
   return printTable([...heading, ended === true ? 'ENDED' : 'RESETS'], rows, stream);
 }
 
-function rowsOf({ key, plan, quotas }: UsageView, isPlanKnown: boolean): readonly (readonly string[])[] {
+function rowsOf({ key, plan, quotas }: KeyUsage, isPlanKnown: boolean): readonly (readonly string[])[] {
   if (quotas.length === 0) return [[key, plan, isPlanKnown ? 'none' : 'no such plan']];
   return quotas.map(({ name, limit, used, leased, remaining, resetsAt }) => [
     key,

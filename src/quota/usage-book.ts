@@ -14,14 +14,19 @@ import { countersAt, countersBefore } from './counters.ts';
 import { planOf } from './plan-of.ts';
 import { readingsOf, readUsage, type UsageReading } from './usage-reading.ts';
 
-/** What a key has used of its quotas. */
+/** What a key has used of its quotas, ready to be written as JSON. */
 export interface KeyUsage {
   readonly key: string;
   readonly plan: string;
   /** Who may have to pay; '' for nobody. */
   readonly owner: string;
-  readonly quotas: readonly UsageReading[];
+  readonly quotas: readonly QuotaUsage[];
 }
+
+type QuotaUsage = Omit<UsageReading, 'resetsAt'> & {
+  /** In ISO 8601; null for a lifetime. */
+  readonly resetsAt: string | null;
+};
 
 /** Of which periods. */
 export interface UsagePeriods {
@@ -111,8 +116,8 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
   async function usageOf(key: EntitledKey, plan: PlanRule, { ended }: UsagePeriods): Promise<KeyUsage> {
     const at = await store.ledger.readTime(key.id);
     const counters = ended === true ? countersBefore(plan, at) : countersAt(plan, at);
-    const quotas = await readUsage(store.ledger, key.id, counters);
-    return { key: key.id, plan: key.plan, owner: key.owner, quotas };
+    const readings = await readUsage(store.ledger, key.id, counters);
+    return { key: key.id, plan: key.plan, owner: key.owner, quotas: readings.map(quotaUsageOf) };
   }
 
   /** A key whose plan is gone has no quotas. */
@@ -188,7 +193,7 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
       if (usage === 'not_current') {
         throw new KeyProblem('conflict', 'a period has ended meanwhile, and nothing was set: ask again');
       }
-      return { ...whose, quotas: readingsOf(counters, usage) };
+      return { ...whose, quotas: readingsOf(counters, usage).map(quotaUsageOf) };
     },
   };
 }
@@ -209,16 +214,8 @@ function listedOf(key: Config['keys'][number]): Listed<EntitledKey> {
   return { id: key.id, found: entitledKeyOf(key) };
 }
 
-/** What was used, as JSON shows it. */
-export interface UsageView extends Omit<KeyUsage, 'quotas'> {
-  readonly quotas: readonly (Omit<UsageReading, 'resetsAt'> & { readonly resetsAt: string | null })[];
-}
-
-export function viewUsage({ quotas, ...usage }: KeyUsage): UsageView {
-  return {
-    ...usage,
-    quotas: quotas.map((quota) => ({ ...quota, resetsAt: writeInstant(quota.resetsAt) })),
-  };
+function quotaUsageOf(reading: UsageReading): QuotaUsage {
+  return { ...reading, resetsAt: writeInstant(reading.resetsAt) };
 }
 
 function chooseQuota(plan: PlanRule, quota: string | undefined): PlanRule {

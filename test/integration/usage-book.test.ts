@@ -186,7 +186,7 @@ test('what was used in the period before is told, of keys that were revoked sinc
     ['left', 'day 5'],
   ]);
   const [day] = (await book.read('ada', { ended: true })).quotas;
-  assert.equal(day?.resetsAt, Math.floor(at / dayMs) * dayMs);
+  assert.equal(day?.resetsAt, new Date(Math.floor(at / dayMs) * dayMs).toISOString());
 });
 
 test('of a quota whose limit was lowered below what is used nothing remains', async (t) => {

@@ -1,4 +1,3 @@
-import { viewUsage } from '../../quota/usage-book.ts';
 import { operation, type Operation } from '../operation.ts';
 
 const tag = 'Usage';
@@ -20,10 +19,7 @@ export const usageOperations: readonly Operation[] = [
       },
     },
     answers: [{ status: 200, description: 'The quotas of the key.', schema: 'Usage' }],
-    handle: async ({ id, query }, { usage }) => ({
-      status: 200,
-      body: viewUsage(await usage.read(id, query)),
-    }),
+    handle: async ({ id, query }, { usage }) => ({ status: 200, body: await usage.read(id, query) }),
   }),
   operation({
     id: 'setUsage',
@@ -48,7 +44,7 @@ export const usageOperations: readonly Operation[] = [
     answers: [{ status: 200, description: 'The quota that was set.', schema: 'Usage' }],
     handle: async ({ id, body: { quota, used = 0 }, by }, { usage }) => ({
       status: 200,
-      body: viewUsage(await usage.set(await usage.choose(id, quota), used, by)),
+      body: await usage.set(await usage.choose(id, quota), used, by),
     }),
   }),
   operation({
@@ -70,7 +66,7 @@ export const usageOperations: readonly Operation[] = [
     answers: [{ status: 200, description: 'The quotas that were set to zero.', schema: 'Usage' }],
     handle: async ({ id, body: { quota }, by }, { usage }) => ({
       status: 200,
-      body: viewUsage(await usage.set(await usage.choose(id, quota), 0, by)),
+      body: await usage.set(await usage.choose(id, quota), 0, by),
     }),
   }),
 ];

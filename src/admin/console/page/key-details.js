@@ -6,7 +6,7 @@ import { stateOf } from './key-list.js';
 
 /**
  * @typedef {import('../../../keys/key-view.ts').KeyView} KeyView
- * @typedef {import('../../../quota/usage-book.ts').UsageView} UsageView
+ * @typedef {import('../../../quota/usage-book.ts').KeyUsage} KeyUsage
  * @typedef {import('./key-changes.js').Seen} Seen
  */
 
@@ -121,7 +121,7 @@ function secretsOf({ secrets, revokedAt }) {
 
 /** @param {string} id */
 async function usageSection(id) {
-  /** @type {{ body: UsageView }} */
+  /** @type {{ body: KeyUsage }} */
   const { body } = await ask('GET', `${pathOf({ id })}/usage`);
   if (body.quotas.length === 0) return element('p', { className: 'note' }, `Plan ${body.plan} has no quotas`);
   const heads = ['Quota', 'Limit', 'Used', 'Remaining', 'Resets', ''];
@@ -131,7 +131,7 @@ async function usageSection(id) {
 
 /**
  * @param {string} id
- * @param {UsageView['quotas'][number]} quota
+ * @param {KeyUsage['quotas'][number]} quota
  */
 function usageRow(id, { name, limit, used, leased, remaining, resetsAt }) {
   const ahead = leased === 0 ? '' : ` (${leased} of them drawn ahead)`;
