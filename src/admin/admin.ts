@@ -5,6 +5,7 @@ import express, { type NextFunction, type Request, type RequestHandler, type Res
 import type { Address } from '../config/config.ts';
 import { describeCause } from '../telemetry/log.ts';
 import type { MetricsSource } from '../telemetry/metrics.ts';
+import { endPatienceMs, within } from '../waiting/patience.ts';
 import { allIsRead } from '../waiting/when-all-is-read.ts';
 import { http } from '../wire/http.ts';
 import { endBehindUpgrade } from '../wire/ignored-upgrade.ts';
@@ -25,7 +26,7 @@ export interface AdminParts extends ApiParts {
 
 export interface AdminListener {
   readonly address: Address;
-  /** Takes no more requests for the API, and resolves once those taken whole are done. The probes and metrics go on. */
+  /** Takes no more requests for the API. Resolves once those taken whole are done, or time is up. The probes and metrics go on. */
   drain(): Promise<void>;
   close(): Promise<void>;
 }
@@ -48,7 +49,7 @@ export async function listenAdmin(parts: AdminParts, { host, port }: Address): P
   const bound = server.address() as AddressInfo;
   return {
     address: { host: bound.address, port: bound.port },
-    drain: () => api.drain(),
+    drain: () => within(endPatienceMs, api.drain()),
     close: async () => {
       const gone = once(server.close(), 'close');
       server.closeAllConnections();

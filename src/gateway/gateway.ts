@@ -11,7 +11,7 @@ import { StoreUnavailable } from '../stores/ledger.ts';
 import type { Store } from '../stores/store.ts';
 import { describeCause, type Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { endPatienceMs, within } from '../waiting/patience.ts';
+import { within } from '../waiting/patience.ts';
 import { closeEdition, openEdition, type Edition } from './edition.ts';
 import { closeParts, openParts, type Parts } from './open-parts.ts';
 
@@ -159,7 +159,7 @@ async function drain(running: Running, { admin, listener }: Ports, deserted: Pro
   const { delayMs, timeoutMs } = running.edition.config.drain;
   running.readiness.drain();
   parts.connections.endEach();
-  const changes = within(endPatienceMs, admin.drain());
+  const changes = admin.drain();
   await within(delayMs, deserted);
   parts.sockets.drain();
   await listener.close(timeoutMs);

@@ -12,7 +12,7 @@ import { createMergedMetrics } from '../../telemetry/merged-metrics.ts';
 import { createMetrics, type Metrics } from '../../telemetry/metrics.ts';
 import { createStoreReporter } from '../../telemetry/report-store.ts';
 import { watchStore } from '../../telemetry/watch-store.ts';
-import { drainPatienceMs, endPatienceMs, within } from '../../waiting/patience.ts';
+import { drainPatienceMs } from '../../waiting/patience.ts';
 import { endedBy } from '../exit-codes.ts';
 import type { Served } from '../served.ts';
 import type { Signals } from '../signals.ts';
@@ -78,7 +78,7 @@ export async function startWorkers(
       tellKeysInBoth: () => crew.tellKeysInBoth(),
       drain: async () => {
         readiness.drain();
-        const changes = within(endPatienceMs, admin.drain());
+        const changes = admin.drain();
         claim.release();
         await crew.drain(drainPatienceMs(config.drain));
         await changes;
