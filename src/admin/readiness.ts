@@ -76,8 +76,7 @@ export function untilDrained(check: Readiness['check']): Readiness {
   };
 }
 
-/** What is said from the beginning of a drain on. */
-export const stoppingReport: ReadinessReport = {
+const stoppingReport: ReadinessReport = {
   ready: false,
   readyWithoutStore: false,
   reasons: ['the gateway is stopping'],

@@ -77,14 +77,15 @@ export class Crew {
   }
 
   /**
-   * Asks every worker that is ready, and passes on each answer as it comes: a moment later its worker may have ended. Resolves when
-   * all have answered, or have had the time to.
+   * Asks every worker that is ready, those that drain included, and passes on each answer as it comes: a moment later its worker may
+   * have ended. Resolves when all have answered, or have had the time to. Whether it is ready is asked of none that drains.
    */
   async ask<About extends keyof Answers>(
     about: About,
     heard: (answer: Answers[About], pid: number) => void,
   ): Promise<void> {
-    const ready = [...this.#members].filter(({ isReady }) => isReady);
+    const ready =
+      about === 'readiness' ? this.#serving() : [...this.#members].filter(({ isReady }) => isReady);
     await Promise.all(
       ready.map((member) => member.ask(about, answerPatienceMs, (answer) => heard(answer, member.pid))),
     );
@@ -106,10 +107,9 @@ export class Crew {
     await Promise.all(reloads);
   }
 
-  /** Has one of them tell which keys are in both the file and the store: the youngest, as one that others relieve closes its store. */
+  /** Has one of them tell which keys are in both the file and the store: the youngest, as others relieve the oldest first. */
   tellKeysInBoth(): void {
-    const teller = [...this.#members].findLast(({ isReady }) => isReady);
-    teller?.send({ kind: 'tellKeysInBoth' });
+    this.#serving().at(-1)?.send({ kind: 'tellKeysInBoth' });
   }
 
   /**
@@ -173,6 +173,11 @@ export class Crew {
     });
   }
 
+  /** The oldest first. */
+  #serving(): readonly Member[] {
+    return [...this.#members].filter(({ isReady, isDraining }) => isReady && !isDraining);
+  }
+
   /** All may be asked to leave at once: they serve until others have come in their places. */
   #relieve(member: Member): void {
     if (this.#state !== 'running' || !this.#members.has(member)) return;
@@ -182,7 +187,7 @@ export class Crew {
 
   /** As many as have come for them, the oldest first: others may be asked to leave before all have come. */
   #letRelievedGo(): void {
-    const serving = [...this.#members].filter(({ isReady, isDraining }) => isReady && !isDraining);
+    const serving = this.#serving();
     const spare = Math.max(0, serving.length - this.#options.count);
     for (const member of serving.filter(({ isRelieved }) => isRelieved).slice(0, spare)) void member.drain();
   }

@@ -144,9 +144,7 @@ async function openPort(crew: Crew, address: Address, beginning: Omit<Beginning,
 function readinessOf(crew: Crew, count: number): Readiness {
   return untilDrained(async () => {
     const reports: ReadinessReport[] = [];
-    await crew.ask('readiness', (report) => {
-      if (report !== 'stopping') reports.push(report);
-    });
+    await crew.ask('readiness', (report) => void reports.push(report));
     const missing = count - reports.length;
     const reasons = new Set(reports.flatMap((report) => report.reasons));
     if (missing > 0) reasons.add(`${missing} of ${count} workers do not answer`);

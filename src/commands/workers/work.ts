@@ -1,6 +1,5 @@
 import cluster, { type Worker } from 'node:cluster';
 import { on } from 'node:events';
-import { stoppingReport, type ReadinessReport } from '../../admin/readiness.ts';
 import type { Config } from '../../config/config.ts';
 import { takeOver } from '../../config/hand-over.ts';
 import { startGateway, type Gateway } from '../../gateway/gateway.ts';
@@ -105,7 +104,7 @@ async function seeToOrders(
   const answers = {
     metrics: () => readAll(metrics.registry),
     counts: () => readCounts(metrics.registry),
-    readiness: () => readiness.check().then(sayIfStopping),
+    readiness: () => readiness.check(),
     logged: () => log.flush().then(() => true as const),
   };
   async function answer({ id, about }: Question): Promise<void> {
@@ -122,11 +121,6 @@ async function seeToOrders(
     if (order.kind === 'tellKeysInBoth') gateway.tellKeysInBoth();
     if (order.kind === 'drain') askToDrain();
   }
-}
-
-/** The leading process leaves out a worker that stops: the gateway may go on. */
-function sayIfStopping(state: ReadinessReport): ReadinessReport | 'stopping' {
-  return state === stoppingReport ? 'stopping' : state;
 }
 
 /** Resolves when the message has left, or there is nobody to take it. */

@@ -56,7 +56,7 @@ export interface Answers {
   readonly metrics: Snapshot;
   /** Of the metrics only what outlives the worker. */
   readonly counts: Snapshot;
-  readonly readiness: ReadinessReport | 'stopping';
+  readonly readiness: ReadinessReport;
   /** All that it has logged has left it. */
   readonly logged: true;
 }

@@ -409,6 +409,16 @@ test('workers that are asked to leave sooner than others can start do not pile u
   }
 });
 
+test('a worker that drains is asked what it has counted, and not whether it is ready, as others serve', async (t) => {
+  const { crew, first, second } = await startCrew(t, 2);
+  await leave(t, first);
+  for (const about of ['readiness', 'counts'] as const) void crew.ask(about, () => undefined);
+  const asked = [first, second].map(({ orders }) =>
+    orders.flatMap((order) => (order.kind === 'ask' ? order.about : [])),
+  );
+  assert.deepEqual(asked, [['counts'], ['readiness', 'counts']]);
+});
+
 test('a worker that is asked to leave and dies is replaced once', async (t) => {
   const { first, workers } = await startCrew(t, 2);
   first.emit('message', { kind: 'leaving' });
