@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { listenAdmin, type AdminListener, type AdminParts } from '../../admin/admin.ts';
 import { untilDrained, type Readiness, type ReadinessReport } from '../../admin/readiness.ts';
 import { checked } from '../../config/checked.ts';
-import type { Address, Config } from '../../config/config.ts';
+import type { Config } from '../../config/config.ts';
 import type { HandedConfig } from '../../config/hand-over.ts';
 import { claimPort } from '../../door/acceptors.ts';
 import { openStore } from '../../stores/open-store.ts';
@@ -18,7 +18,6 @@ import type { Served } from '../served.ts';
 import type { Signals } from '../signals.ts';
 import { Crew } from './crew.ts';
 import { forkWorker } from './fork-worker.ts';
-import type { Beginning } from './worker-messages.ts';
 
 /** How long a round lasts. A worker that is killed takes with it what it has counted since it was last asked. */
 const roundMs = 2000;
@@ -65,7 +64,9 @@ export async function startWorkers(
     void collect('counts');
   }, roundMs).unref();
   try {
-    const { claim, listen } = await openPort(crew, config.listen, { config: handed, logForm: log.form });
+    // When the first worker cannot start this process ends, and the port is free again.
+    const claim = await claimPort(config.listen);
+    const listen = await crew.start({ config: handed, logForm: log.form, port: claim.port });
     return {
       listen,
       admin: admin.address,
@@ -129,12 +130,6 @@ async function openAdmin(
     await store?.close();
     throw error;
   }
-}
-
-/** Claims the port and has the workers open it. When the first cannot start this process ends, and the port is free again. */
-async function openPort(crew: Crew, address: Address, beginning: Omit<Beginning, 'port'>) {
-  const claim = await claimPort(address);
-  return { claim, listen: await crew.start({ ...beginning, port: claim.port }) };
 }
 
 /**
