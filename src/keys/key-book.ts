@@ -1,6 +1,6 @@
 import type { KeyRecord, RequestMark } from '../stores/key-store.ts';
 import { addKey, changeKey, findKey, isMarked, remember, type Act, type By } from './change-key.ts';
-import { importKeys, type ImportLine, type ImportOptions, type ImportReport } from './imports/import-keys.ts';
+import { importKeys, type ImportLine, type ImportOptions } from './imports/import-keys.ts';
 import { amendKey, type KeyFields, type WrittenFields } from './key-fields.ts';
 import { createKeyId, keyIdOf } from './key-id.ts';
 import {
@@ -150,7 +150,7 @@ export function createKeyBook(tools: KeyTools) {
       ),
     disable: (id: string, by: By) => setEnabled(id, false, by),
     enable: (id: string, by: By) => setEnabled(id, true, by),
-    importKeys: (lines: AsyncIterable<ImportLine>, options: ImportOptions, by: By): Promise<ImportReport> =>
+    importKeys: (lines: AsyncIterable<ImportLine>, options: ImportOptions, by: By): Promise<void> =>
       importKeys(lines, { ...options, actor: by.actor }, tools),
     /** Says what the gateway would say to this secret, from this address if there is one, and why. */
     verify: (secret: string, client?: string): Promise<Verdict> => verifyKey(secret, client, tools),

@@ -82,7 +82,7 @@ async function keyLife(
   await disturb();
   await book.importKeys(
     linesOf([{ plan: 'free', secret: foreign, id }]),
-    { update: false, onFault: () => assert.fail() },
+    { update: false, onFault: () => assert.fail(), onWarning: () => undefined, onProgress: () => undefined },
     by,
   );
   await everywhere(foreign, 200);

@@ -750,8 +750,10 @@ function importer(book: KeyBook, options: Partial<ImportOptions> = {}) {
     onProgress: (report) => void Object.assign(said, report),
     ...options,
   };
-  const take = (lines: AsyncIterable<ImportLine>, over: Partial<ImportOptions> = {}) =>
-    book.importKeys(lines, { ...whole, ...over }, by);
+  const take = async (lines: AsyncIterable<ImportLine>, over: Partial<ImportOptions> = {}) => {
+    await book.importKeys(lines, { ...whole, ...over }, by);
+    return { ...said };
+  };
   return {
     faults,
     warnings,

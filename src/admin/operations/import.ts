@@ -33,7 +33,7 @@ export const importOperations: readonly Operation[] = [
     async handle({ query, lines, by }, { book }) {
       const faults: { line: number; problem: string }[] = [];
       const warnings: { line: number; problem: string }[] = [];
-      let sofar = nothingImported;
+      let report = nothingImported;
       const options = {
         plan: query.plan,
         update: query.update ?? false,
@@ -43,10 +43,10 @@ export const importOperations: readonly Operation[] = [
         onWarning(line: number, problem: string) {
           if (warnings.length < linesListedMax) warnings.push({ line, problem });
         },
-        onProgress: (report: ImportReport) => void (sofar = report),
+        onProgress: (sofar: ImportReport) => void (report = sofar),
       };
       try {
-        const report = await book.importKeys(readImport(paced(lines.chunks), lines.form), options, by);
+        await book.importKeys(readImport(paced(lines.chunks), lines.form), options, by);
         return { status: 200, body: { ...report, faults, warnings } };
       } catch (error) {
         const { code, message, headers, fields } = problemOf(error);
@@ -54,7 +54,7 @@ export const importOperations: readonly Operation[] = [
         throw new AdminProblem(code, message, {
           headers,
           fields,
-          extra: { report: { ...sofar, faults, warnings } },
+          extra: { report: { ...report, faults, warnings } },
         });
       }
     },

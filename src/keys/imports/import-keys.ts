@@ -21,9 +21,9 @@ export interface ImportOptions {
    * Told of each key that was added although its secret can be guessed or has quotes around it, or with a scope that is not among the
    * routes; and of each that was there already, if the secret does not work.
    */
-  readonly onWarning?: ((line: number, message: string) => void) | undefined;
-  /** Told after each batch. */
-  readonly onProgress?: ((report: ImportReport) => void) | undefined;
+  readonly onWarning: (line: number, message: string) => void;
+  /** Told after each batch what it has come to so far, also after the last one of an import that fails. */
+  readonly onProgress: (report: ImportReport) => void;
 }
 
 export interface ImportReport {
@@ -47,7 +47,7 @@ export async function importKeys(
   lines: AsyncIterable<ImportLine>,
   options: ImportOptions & { readonly actor: string },
   tools: KeyTools,
-): Promise<ImportReport> {
+): Promise<void> {
   const counts = { ...nothingImported };
   const importer = new BatchImporter({ ...tools, actor: options.actor, update: options.update });
   let batch: Candidate[] = [];
@@ -64,7 +64,7 @@ export async function importKeys(
     }
     counts[outcome.done] += 1;
     const told = outcome.done === 'added' ? warning : outcome.doubt;
-    if (told !== undefined) options.onWarning?.(number, told);
+    if (told !== undefined) options.onWarning(number, told);
   }
 
   function take(line: ImportLine): void {
@@ -87,7 +87,7 @@ export async function importKeys(
         const outcome = outcomes.get(candidate);
         if (outcome !== undefined) count(candidate, outcome);
       }
-      options.onProgress?.({ ...counts });
+      options.onProgress({ ...counts });
     }
   }
 
@@ -103,5 +103,4 @@ export async function importKeys(
     // Whatever ended the file, the lines before it were read.
     await flush();
   }
-  return { ...counts };
 }

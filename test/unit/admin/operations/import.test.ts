@@ -5,7 +5,6 @@ import type { Call } from '../../../../src/admin/operation.ts';
 import { importOperations } from '../../../../src/admin/operations/import.ts';
 import type { Fields } from '../../../../src/admin/read-values.ts';
 import { linesListedMax } from '../../../../src/admin/schemas.ts';
-import { nothingImported } from '../../../../src/keys/imports/import-keys.ts';
 import type { KeyBook } from '../../../../src/keys/key-book.ts';
 import { countTurns } from '../../../helpers/count-turns.ts';
 
@@ -34,7 +33,6 @@ test('in a long import there are turns for all else, though it comes at once and
   const lines = { form: 'json', chunks: ReadableStream.from([Buffer.alloc(20_000, '\n')]) } as const;
   await handle({ ...call, lines }, async (records) => {
     await Array.fromAsync(records);
-    return nothingImported;
   });
   assert.ok(turns() >= 5, `${turns()} turns`);
 });
@@ -43,9 +41,8 @@ test('however many lines are wrong or doubtful, so many are kept and told of', a
   const { faults, warnings } = await handle(call, async (_records, { onFault, onWarning }) => {
     for (let line = 1; line <= 2 * linesListedMax; line += 1) {
       onFault(line, 'wrong');
-      onWarning?.(line, 'doubtful');
+      onWarning(line, 'doubtful');
     }
-    return nothingImported;
   });
   assert.deepEqual([faults.length, warnings.length], [linesListedMax, linesListedMax]);
   assert.deepEqual(warnings[0], { line: 1, problem: 'doubtful' });
