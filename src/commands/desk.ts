@@ -79,31 +79,29 @@ async function openReached(
   create: boolean,
   { stderr }: Pick<Terminal, 'stderr'>,
 ): Promise<Store> {
-  let why = '';
   let isTold = false;
-  function tell(): void {
-    if (!isTold) stderr.write(`gatehouse: waiting for the store (${printStore(address)})${why}\n`);
-    isTold = true;
-  }
-  async function telling<T>(work: () => Promise<T>): Promise<T> {
-    const notice = setTimeout(tell, sayNothingForMs);
+  async function telling<T>(work: (onWait: (why: string) => void) => Promise<T>): Promise<T> {
+    let reason = '';
+    const notice = setTimeout(() => {
+      if (!isTold) stderr.write(`gatehouse: waiting for the store (${printStore(address)})${reason}\n`);
+      isTold = true;
+    }, sayNothingForMs);
     try {
-      return await work();
+      return await work((why) => (reason = `: ${why}`));
     } finally {
       clearTimeout(notice);
     }
   }
-  const store = await telling(async () => {
+  const store = await telling(async (onWait) => {
     const until = performance.now() + deadlineMs;
     const opened = await openStore(address, {
       deadlineMs,
       create,
       onCreate: (path) => void stderr.write(`gatehouse: a new store was made at ${path}\n`),
     });
-    await reach(opened, until, (message) => (why = `: ${message}`));
+    await reach(opened, until, onWait);
     return opened;
   });
-  why = '';
   return wrapStore(
     store,
     (_operation, call) =>
