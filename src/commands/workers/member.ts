@@ -26,11 +26,11 @@ export class Member {
   #wasKilled = false;
   /** Rounds since it last answered anything, or began to start. */
   #silentRounds = 0;
-  #drained: Promise<void> | undefined;
   /** What ends the waits for answers, by the numbers of their questions. */
   readonly #waiting = new Map<number, (answer?: Answer) => void>();
   #askedCount = 0;
   #isRelieved = false;
+  #isDraining = false;
 
   constructor(worker: Worker, pid: number, logger: Logger) {
     this.#worker = worker;
@@ -59,7 +59,7 @@ export class Member {
 
   /** It has been told to finish what it has in flight. */
   get isDraining(): boolean {
-    return this.#drained !== undefined;
+    return this.#isDraining;
   }
 
   /** By us, that is. */
@@ -150,14 +150,10 @@ export class Member {
 
   /**
    * Lets it finish what it has in flight, and resolves when it has ended. One without a configuration serves nothing and is killed;
-   * one that is still starting may already accept connections, and begins to drain when it is ready.
+   * one that is still starting may already accept connections, and begins to drain when it is ready. Told again, it goes on.
    */
-  drain(): Promise<void> {
-    this.#drained ??= this.#drain();
-    return this.#drained;
-  }
-
-  async #drain(): Promise<void> {
+  async drain(): Promise<void> {
+    this.#isDraining = true;
     const closed = new Promise((resolve) => this.#worker.process.once('close', resolve));
     if (this.#beganWith === undefined) this.kill();
     else this.send({ kind: 'drain' });
