@@ -29,19 +29,18 @@ export function printKey(key: KeyView, stream: NodeJS.WritableStream): string {
     ['owner', key.owner],
     ['state', stateOf(key)],
     ['plan', key.plan],
-    ['own quotas', joinedOr(key.quotas.map(quotaText), 'none')],
-    ['scopes', joinedOr(key.scopes, 'every route')],
-    ['networks', joinedOr(key.networks, 'from anywhere')],
+    ['own quotas', key.quotas.map(quotaText).join(', ') || 'none'],
+    ['scopes', key.scopes.join(', ') || 'every route'],
+    ['networks', key.networks.join(', ') || 'from anywhere'],
     [
       'labels',
-      joinedOr(
-        Object.entries(key.labels).map((label) => label.join('=')),
-        '',
-      ),
+      Object.entries(key.labels)
+        .map((label) => label.join('='))
+        .join(', '),
     ],
-    ['valid from', key.notBefore === null ? '' : moment(key.notBefore)],
+    ['valid from', moment(key.notBefore, '')],
     ['expires', moment(key.expiresAt)],
-    ['revoked', key.revokedAt === null ? '' : moment(key.revokedAt)],
+    ['revoked', moment(key.revokedAt, '')],
     ['created', moment(key.createdAt)],
     ['last used', moment(key.lastUsedAt)],
     ['version', String(key.version)],
@@ -76,8 +75,8 @@ export function printAudit(entries: readonly AuditView[], stream: NodeJS.Writabl
 }
 
 /** An instant for people: to the minute, in UTC. */
-export function moment(instant: string | null): string {
-  return instant === null ? 'never' : `${instant.slice(0, 16).replace('T', ' ')}Z`;
+export function moment(instant: string | null, none = 'never'): string {
+  return instant === null ? none : `${instant.slice(0, 16).replace('T', ' ')}Z`;
 }
 
 function stateOf({ state }: KeyView): string {
@@ -95,8 +94,4 @@ function changesText({ action, changes }: AuditView): string {
   return Object.entries(changes)
     .map(([field, [before, after]]) => `${field}: ${word(before)} → ${word(after)}`)
     .join(', ');
-}
-
-function joinedOr(items: readonly string[], otherwise: string): string {
-  return items.join(', ') || otherwise;
 }
