@@ -16,7 +16,7 @@ interface UploadOrder {
   readonly rule: UploadRule;
   readonly spools: SpoolRoom;
   readonly visit: Pick<Visit, 'mismatch'>;
-  /** Called once when nothing of the upload is held any more. */
+  /** Called once when all that is left of the upload is in its spool, or has been sent. */
   readonly released: () => void;
 }
 
@@ -61,11 +61,13 @@ async function spooled(checked: Chunks, { head, spools, released }: UploadOrder)
     await spool.close();
     throw error;
   }
-  const release = once(async () => {
-    released();
-    await spool.close();
-  });
-  return { kind: 'stream', length: spool.size(), read: () => spool.read(), release };
+  released();
+  return {
+    kind: 'stream',
+    length: spool.size(),
+    read: () => spool.read(),
+    release: () => spool.close(),
+  };
 }
 
 async function streamed(
@@ -74,18 +76,13 @@ async function streamed(
   { head, released }: UploadOrder,
 ): Promise<StreamedBody> {
   const read = await waitForFirst(checked);
-  const release = once(async () => {
+  const release = async (): Promise<void> => {
     released();
     arriving.stop();
     await checked.return();
-  });
+  };
   return { kind: 'stream', length: head.contentLength, read, release };
 }
 
 /** Chunks on their way through the gateway. */
 type Chunks = AsyncGenerator<Buffer, void>;
-
-function once(work: () => Promise<void>): () => Promise<void> {
-  let done: Promise<void> | undefined;
-  return () => (done ??= work());
-}

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { after, before, describe, it, test } from 'node:test';
 import { assertRefused } from '../helpers/assert-refused.ts';
 import { openDoor } from '../helpers/door.ts';
+import { formBody } from '../helpers/form-body.ts';
 import type { RawResponse } from '../helpers/parse-responses.ts';
 import { until, type Scene } from '../helpers/poll.ts';
 import { peakMegabytes as peakMegabytesOf } from '../helpers/process-memory.ts';
@@ -777,6 +778,21 @@ test('a body that is refused leaves its memory to others', async (t) => {
     assertRefused(await send(formType, '/v1/form', no), 'file_ambiguous');
   }
   assert.equal((await send('application/json', '/v1/json', `"${no.slice(2)}"`))?.status, 200);
+});
+
+test('an upload that waits for its answer has given back the memory of its text fields', async (t) => {
+  await nothingInFlight(narrow);
+  let answer: (() => void) | undefined;
+  narrow.upstream.handler = (_request, res) => void (answer = () => res.end());
+  const form = formBody([{ name: 'file', fileName: 'a', type: 'audio/wav', data: Buffer.alloc(50_000) }]);
+  const raw = await openRaw(t, narrow.gateway.port);
+  raw.write(upload(`Content-Length: ${form.length}\r\nContent-Type: ${formType}\r\n`, '/v1/form'));
+  raw.write(form);
+  const go = await until(() => answer);
+  narrow.upstream.handler = (_request, res) => res.end();
+  assert.match(await narrow.gateway.metrics(), /^gatehouse_body_memory_bytes 0$/m);
+  go();
+  assert.equal((await raw.responses(1))[0]?.status, 200);
 });
 
 test('a body that is taken as it comes passes whatever its size where the memory holds the first 64 KB', async (t) => {
