@@ -75,7 +75,6 @@ export class Spool {
   /** The last bytes: all of them until there is a file. */
   readonly #held: CollectedBytes;
   #file: FileHandle | undefined;
-  #bytes = 0;
   /** What this spool has taken of the room. Memory stays its own until it is closed. */
   #memory = 0;
   #disk = 0;
@@ -107,11 +106,11 @@ export class Spool {
       await writing;
       this.#held.clear();
     }
-    this.#bytes += chunk.length;
   }
 
+  /** How much was written, until it is closed. */
   size(): number {
-    return this.#bytes;
+    return this.#disk + this.#held.length;
   }
 
   /** Lets go of memory and file. Safe to call at any time and more than once. */
