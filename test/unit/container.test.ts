@@ -266,9 +266,9 @@ test('nginx as it is shown says itself all that is believed of it, and lets the 
   assert.equal(past.length, 1);
 });
 
-test('on a path past the gateway nginx as it is shown passes none of the headers by which services know callers', () => {
+test('on a path past the gateway nginx as it is shown passes neither the key nor a header by which services know callers', () => {
   const [, past = ''] = /^ +location = [^{]*\{\n([^}]*)\}/m.exec(read('deploy/nginx.conf')) ?? [];
-  for (const name of ['X-Gatehouse-Key-Id', 'X-Gatehouse-Plan', 'X-Gatehouse-Owner'])
+  for (const name of ['X-Gatehouse-Key-Id', 'X-Gatehouse-Plan', 'X-Gatehouse-Owner', 'apiKey'])
     assert.match(past, new RegExp(`^ +proxy_set_header ${name} +"";$`, 'm'));
   assert.match(past, /^ +proxy_set_header X-Forwarded-For +\$remote_addr;$/m);
 });
