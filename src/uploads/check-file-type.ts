@@ -125,8 +125,9 @@ interface Claim {
   readonly types: readonly string[];
 }
 
+/** Some servers store `．` and `․` as the dots that they look like (Werkzeug's `secure_filename`). */
 function readClaims({ type, fileName }: FileClaims): readonly Claim[] {
-  const extension = fileName === undefined ? undefined : readExtension(fileName);
+  const extension = fileName === undefined ? undefined : readExtension(fileName.normalize('NFKC'));
   return [
     { by: 'its name', types: extension === undefined ? undefined : typesOfExtension(extension) },
     { by: 'its declared type', types: type === undefined ? undefined : typesOfDeclared(type) },
