@@ -100,8 +100,11 @@ const nameParameter = /name\*?=/i;
  */
 const cutBySemicolons = /^;|;.*;/;
 
-/** Browsers write a quote as %22; some parsers undo percent escapes (RFC 7578 §4.2), some HTML entities. */
-const escape = /%[0-9a-f]{2}|&#|&[a-z][a-z0-9]*;/i;
+/**
+ * Browsers write a quote as %22; some parsers undo percent escapes (RFC 7578 §4.2), Django HTML entities. The last of them need no
+ * semicolon, and stand for what no file name may hold.
+ */
+const escape = /%[0-9A-Fa-f]{2}|&#|&[A-Za-z][A-Za-z0-9]*;|&(?:[lg]t|LT|GT|quot|QUOT|nbsp|shy)/;
 
 /** Type and subtype have 127 characters each at most (RFC 6838 §4.2). */
 const contentType =
