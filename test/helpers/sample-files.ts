@@ -24,6 +24,7 @@ export const samples = {
   oggVorbis: ogg(Buffer.from('\x01vorbis\0\0\0\0\x02\x44\xac\0\0', 'latin1')),
   oggOpus: ogg(Buffer.from('OpusHead\x01\x02\0\0\x80\xbb\0\0\0\0\0', 'latin1')),
   oggTheora: ogg(Buffer.from('\x80theora\x03\x02\x01\0\0\0\0\0\0\0', 'latin1')),
+  oggSkeleton: ogg(Buffer.from('fishead\0\x03\0\0\0', 'latin1')),
   oggOpusTheora: Buffer.concat([
     ogg(Buffer.from('OpusHead\x01\x02')),
     ogg(Buffer.from('\x80theora\x03\x02\x01\0\0\0\0\0\0\0', 'latin1')),

@@ -41,6 +41,9 @@ const accepted: readonly Case[] = [
   ['flacPicture', 'a.flac', 'audio/flac', sound],
   ['wma', 'a.wma', 'audio/x-ms-wma', 'audio/*'],
   ['wmaPicture', 'a.wma', 'audio/x-ms-wma', 'audio/*'],
+  ['wmaPicture', 'a.wmv', 'video/x-ms-wmv', 'video/*'],
+  ['wmaPicture', 'a.asf', 'video/x-ms-asf', 'video/*'],
+  ['wma', 'a.asf', 'video/x-ms-asf', 'video/*'],
   ['wmv', 'a.wmv', 'video/x-ms-wmv', 'video/*'],
   ['flac', 'a.flac', 'audio/x-flac', sound],
   ['oggVorbis', 'a.ogg', 'audio/ogg', sound],
@@ -48,6 +51,12 @@ const accepted: readonly Case[] = [
   ['oggVorbis', 'a.ogg', 'video/ogg', sound],
   ['oggVorbis', 'a.oga', 'application/ogg', 'application/ogg'],
   ['oggOpus', 'a.opus', 'audio/ogg', sound],
+  ['oggTheora', 'a.ogv', 'application/ogg', 'video/*'],
+  ['oggTheora', 'a.ogg', 'application/ogg', 'application/ogg'],
+  ['oggTheora', 'a.ogg', 'video/ogg', 'video/*'],
+  ['oggOpus', 'a.opus', 'application/ogg', 'application/ogg'],
+  ['oggSkeleton', 'a.oga', 'audio/ogg', sound],
+  ['oggSkeleton', 'a.ogv', 'video/ogg', 'video/*'],
   ['m4a', 'a.m4a', 'audio/x-m4a', 'audio/mp4'],
   ['m4a', 'a.m4a', 'audio/mp4', 'audio/*'],
   ['m4a', 'a.m4a', 'audio/mpeg', 'audio/mp4'],
@@ -109,6 +118,11 @@ const accepted: readonly Case[] = [
   ['workbookCutOff', 'a.xlsm', undefined, 'application/vnd.ms-excel.sheet.macroEnabled.12'],
   ['workbookCutOff', 'a.xltx', undefined, 'application/*'],
   ['slidesCutOff', 'a.ppsx', undefined, `${office}.presentationml.slideshow`],
+  ['documentCutOff', 'a.dotm', undefined, 'application/*'],
+  ['workbookCutOff', 'a.xltm', undefined, 'application/*'],
+  ['slidesCutOff', 'a.pptm', undefined, 'application/*'],
+  ['slidesCutOff', 'a.ppsm', undefined, 'application/*'],
+  ['slidesCutOff', 'a.potm', undefined, 'application/*'],
   ['playlist', 'a.m3u', 'audio/x-mpegurl', 'audio/* audio/x-mpegurl'],
   ['playlist', 'a.m3u', 'audio/x-mpegurl', '*/*'],
   ['au', 'a.au', 'audio/basic', 'audio/*'],
@@ -117,6 +131,7 @@ const accepted: readonly Case[] = [
   ['exe', 'a.exe', 'application/x-msdos-program', 'application/*'],
   ['photoOfCanon', 'a.cr2', 'image/x-canon-cr2', 'image/*'],
   ['tiffInBigEndian', 'a.nef', 'image/x-nikon-nef', 'image/*'],
+  ['tiffInBigEndian', 'a.dng', 'image/x-adobe-dng', 'image/*'],
   ['tiffDirectoryFirst', 'a.arw', undefined, 'image/x-sony-arw'],
   ['photoOfFuji', 'a.raf', 'image/x-fuji-raf', 'image/*'],
   ['debianPackage', 'a.deb', 'application/vnd.debian.binary-package', 'application/*'],
@@ -139,6 +154,8 @@ const accepted: readonly Case[] = [
   ['heicSequence', 'a.heic', 'image/heic', 'image/heic'],
   ['heifSequence', 'a.heic', 'image/heic', 'image/*'],
   ['m4v', 'a.m4v', 'video/x-m4v', 'video/*'],
+  ['m4v', 'a.m4v', 'video/mp4', 'video/mp4'],
+  ['threeGpPictures', 'a.mp4', 'video/mp4', 'video/mp4'],
   ['threeG2Sound', undefined, 'audio/3gpp2', 'audio/*'],
   ['eps', 'a.eps', 'application/postscript', 'application/postscript'],
   ['pdf', 'a.ai', 'application/postscript', 'application/pdf'],
@@ -149,6 +166,7 @@ const accepted: readonly Case[] = [
   ['zstd', 'a.zst', 'application/zstd', 'application/zstd'],
   ['rar', 'a.rar', 'application/x-compressed', 'application/vnd.rar'],
   ['zip', 'a.zip', 'application/x-compressed', 'application/zip'],
+  ['compoundFile', 'a.ppt', 'application/vnd.ms-powerpoint', 'application/vnd.ms-powerpoint'],
   ['compoundFile', 'a.vsd', 'application/vnd.visio', 'application/vnd.visio'],
   ['compoundFile', 'a.msi', 'application/x-msi', 'application/x-msi'],
   ['compoundFile', 'a.msg', 'application/vnd.ms-outlook', 'application/vnd.ms-outlook'],
@@ -270,6 +288,16 @@ describe('a file is refused when one claim does not agree', () => {
   for (const [sample, fileName, type, allowed] of refused) {
     it(`refuses ${sample} as ${fileName} declared ${type} where ${allowed} is allowed`, async () => {
       await assert.rejects(check(samples[sample], fileName, type, allowed), isUnsupported);
+    });
+  }
+});
+
+describe('a type that is a text is one to its last byte', () => {
+  const texts = `application/json application/jsonl application/x-ndjson application/xml application/yaml application/toml
+    application/sql application/graphql application/x-subrip application/geo+json image/svg+xml application/x-own+yaml text/x-own`;
+  for (const type of texts.split(/\s+/)) {
+    it(`whether it is called text or ${type}`, async () => {
+      await assert.rejects(check(samples.latin1, undefined, type, type), isUnsupported);
     });
   }
 });
