@@ -30,8 +30,8 @@ export type Slowness =
  * search read is added up (record 34).
  */
 export function slownessOf(pattern: string, textLength: number): Slowness | undefined {
-  if (!isWellFormed(pattern)) return undefined;
   try {
+    RegExp(pattern, 'u');
     const tree = parsePattern(pattern);
     const steps = { left: stepsMax };
     const sets = characterSets(charactersOf(tree));
@@ -41,11 +41,11 @@ export function slownessOf(pattern: string, textLength: number): Slowness | unde
     const growing = drawPattern(tree, { sets, isEndless: () => false, looksEnd: false });
     const states = statesMet(growing, steps);
     return (
-      findGrowing(states, steps) ??
-      findVain(states, statesMet(growing, steps, { pastEnds: true }), steps) ??
+      findGrowing(states, statesMet(growing, steps, { pastEnds: true }), steps) ??
       findCounting({ tree, sets, textLength }, steps)
     );
   } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
     if (error instanceof PatternTooLarge) return { kind: 'unknown' };
     throw error;
   }
@@ -89,15 +89,6 @@ function waysThrough(part: PatternTree): number {
 /** Endless or not, this many rounds over the least are enough. */
 const enough = 20;
 
-function isWellFormed(pattern: string): boolean {
-  try {
-    RegExp(pattern, 'u');
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Looks for two ways round a circle that take the same characters and meet again: an exponential degree of ambiguity (EDA). */
 function findDoubling(states: readonly State[], steps: Steps): Slowness | undefined {
   const queue: (readonly [State, State])[] = [];
@@ -121,36 +112,29 @@ function findDoubling(states: readonly State[], steps: Steps): Slowness | undefi
   return undefined;
 }
 
-/** Looks for a text that one repetition takes, a later one takes, and that leads from one to the other: an infinite degree (IDA). */
-function findGrowing(states: readonly State[], steps: Steps): Slowness | undefined {
-  const circles = Map.groupBy(states, ({ circle }) => circle);
-  for (const [circle, members] of circles) {
-    if (circle === undefined) continue;
-    const later = [...reachedFrom(members, steps)].filter(
-      (each) => each.circle !== undefined && each.circle !== circle,
-    );
-    for (const from of members) {
-      const to = later.find((each) => !isOverWith(from, each) && canDivide([from, from, each], steps));
-      if (to === undefined) continue;
-      if (from.text === '') return { kind: 'searching', at: to.text };
-      return { kind: 'dividing', at: [from.text, to.text] };
-    }
-  }
-  return undefined;
-}
-
 /**
- * Looks for a repetition that may end, and at each round of which another, which takes all of the same text, is tried in vain:
- * `^(?:a+b|a)*`.
+ * Looks for a text that one repetition takes, a later one takes, and that leads from one to the other: an infinite degree (IDA). One
+ * that may end is left then, but at each of its rounds another is tried in vain: `^(?:a+b|a)*`.
  */
-function findVain(states: readonly State[], pastEnds: readonly State[], steps: Steps): Slowness | undefined {
+function findGrowing(
+  states: readonly State[],
+  pastEnds: readonly State[],
+  steps: Steps,
+): Slowness | undefined {
+  const later = new Map<unknown, readonly State[]>();
   for (const from of pastEnds) {
     const tries = states[from.id];
-    const isSearch = from.text === '';
-    if (!from.ends || isSearch || from.circle === undefined || tries === undefined) continue;
-    const tried = [...reachedFrom([tries], steps)].filter(({ circle }) => circle !== undefined);
-    const to = tried.find((each) => canDivide([from, tries, each], steps));
-    if (to !== undefined) return { kind: 'dividing', at: [from.text, to.text] };
+    const isOver = from.text === '' && from.ends;
+    if (from.circle === undefined || isOver || tries === undefined) continue;
+    const { circle } = tries;
+    const others = later.getOrInsertComputed(circle ?? tries, () =>
+      [...reachedFrom(tries, steps)].filter((each) => each.circle !== undefined && each.circle !== circle),
+    );
+    const to = others.find((each) => !isOverWith(from, each) && canDivide([from, tries, each], steps));
+    if (to === undefined) continue;
+    return from.text === ''
+      ? { kind: 'searching', at: to.text }
+      : { kind: 'dividing', at: [from.text, to.text] };
   }
   return undefined;
 }
@@ -171,10 +155,8 @@ function findCounting({ tree, sets, textLength }: Search, steps: Steps): Slownes
   };
   if (!repeatsOf(tree).some(isLong)) return undefined;
   const states = statesMet(drawPattern(tree, { sets, isEndless: isLong, looksEnd: false }), steps);
-  const found = findGrowing(
-    states.filter(({ text }) => text === ''),
-    steps,
-  );
+  const search = states.filter(({ text }) => text === '');
+  const found = findGrowing(states, search, steps);
   return found?.kind === 'searching' ? { kind: 'counting', at: found.at, reads: slowFrom } : undefined;
 }
 
@@ -189,8 +171,8 @@ function isOverWith(from: State, to: State): boolean {
   return to.endsLook && to.look === from.look;
 }
 
-function reachedFrom(members: readonly State[], steps: Steps): ReadonlySet<State> {
-  const reached = new Set(members);
+function reachedFrom(from: State, steps: Steps): ReadonlySet<State> {
+  const reached = new Set([from]);
   for (const state of reached) {
     for (const next of nextOf(state, everything, steps)) reached.add(next);
   }
