@@ -109,13 +109,10 @@ function addUsage(program: Command): void {
     usage
       .command('show')
       .description('show limit, use and reset of the quotas of a key, or of all keys')
-      .argument(
-        '[key]',
-        'the id of a key; those of the configuration and then those of the store when absent',
-      )
+      .argument('[key]', 'the id of a key; when absent all keys, those of the configuration first')
       .addOption(configOption()),
   )
-    .option('--ended', 'the periods before the current ones, which are kept for a day')
+    .option('--ended', 'the periods that have just ended, to charge for them; they are kept for a day')
     .addHelpText(
       'after',
       `
@@ -125,7 +122,7 @@ Examples:
   $ gatehouse usage show
   $ gatehouse usage show demo --json
   $ gatehouse usage show --all --json | jq -r 'select(any(.quotas[]; .remaining == 0)).key'
-  $ gatehouse usage show --all --json --ended     # on the first of a month: what to charge for the last one`,
+  $ gatehouse usage show --all --json --ended`,
     )
     .action((key: string | undefined, options: UsageFlags) =>
       run(import('./usage.ts'), ({ showUsage }) => showUsage(key, options)),
@@ -138,15 +135,15 @@ Examples:
     .addOption(configOption())
     .requiredOption('--quota <name>', 'the quota')
     .requiredOption('--used <units>', 'how many units are used; above the limit nothing is left', units)
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'do not ask, as in a script')
     .option('--json', 'print the usage as JSON')
     .addHelpText(
       'after',
       `
-Run again it adds nothing. What gateways hold at that moment (LEASED) stays counted besides, as they may still spend it.
+Setting it twice adds nothing. What gateways hold at that moment (LEASED) is counted on top, as they may still spend it.
 
 Examples:
-  $ gatehouse usage set demo --quota monthly --used 900     # what was used elsewhere this month
+  $ gatehouse usage set demo --quota monthly --used 900
   $ gatehouse usage set demo --quota monthly --used 0 --yes`,
     )
     .action((key: string, options: CommandFlags & { quota: string; used: number; yes?: true }) =>
@@ -159,7 +156,7 @@ Examples:
     .argument('<key>', 'the id of a key')
     .addOption(configOption())
     .option('--quota <name>', 'this quota alone')
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'do not ask, as in a script')
     .option('--json', 'print the usage as JSON')
     .addHelpText(
       'after',

@@ -168,6 +168,7 @@ test('the README and command-line.md name every option of every command', async 
     for (const [option] of stdout.matchAll(/--(?!help)[a-z-]+/g)) {
       assert.ok(onCommands.includes(`\`${option}`), `${command.join(' ')} ${option}`);
     }
+    assert.doesNotMatch(stdout, /^ {2}\$ .*#/m, 'zsh takes a comment that is pasted for words');
     for (const [, below = ''] of stdout.matchAll(/^ {2}((?!help\b)\w+) (?:\[options\] )/gm)) {
       assert.ok(onCommands.includes(`\`${[...command, below].join(' ')}`), `${command.join(' ')} ${below}`);
       commands.push([...command, below]);

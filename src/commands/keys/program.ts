@@ -6,14 +6,14 @@ import { run } from '../run.ts';
 /** Adds `gatehouse keys …`. Nothing else is loaded before a command runs. */
 export function addKeysCommands(program: Command, configOption: () => Option): void {
   const keys = program.command('keys').description('make, rotate, revoke and look at API keys');
-  const add = (usage: string, description: string, examples: readonly string[]): Command =>
+  const add: Add = (usage, description, examples, note) =>
     keys
       .command(usage)
       .description(description)
       .addOption(configOption())
       .addHelpText(
         'after',
-        `\nExamples:\n${examples.map((line) => `  $ gatehouse keys ${line}`).join('\n')}`,
+        `${note === undefined ? '' : `\n${note}\n`}\nExamples:\n${examples.map((line) => `  $ gatehouse keys ${line}`).join('\n')}`,
       );
 
   addChanges(add);
@@ -21,13 +21,14 @@ export function addKeysCommands(program: Command, configOption: () => Option): v
   addMoves(add);
 }
 
-type Add = (usage: string, description: string, examples: readonly string[]) => Command;
+/** What an example needs to say stands above all of them: zsh takes a comment behind a command for more words of it. */
+type Add = (usage: string, description: string, examples: readonly string[], note?: string) => Command;
 
 function addChanges(add: Add): void {
   withFields(
     add('create', 'make a key and show its secret, once', [
       'create --plan free --name "build server" --owner acme',
-      'create --plan free --quiet     # the secret alone, as in KEY=$(…)',
+      'create --plan free --quiet',
       'create --plan paid --expires 90d --network 10.0.0.0/8 --scope "/v1/voice/*"',
     ]),
     'can be repeated',
@@ -41,7 +42,7 @@ function addChanges(add: Add): void {
     add('update <id>', 'change a key; its secrets and its usage stay', [
       'update key_01 --plan paid',
       'update key_01 --expires never --clear scopes',
-      'update key_01 --scope names --scope "/v1/voice/*"     # these two, and none that it had',
+      'update key_01 --scope names --scope "/v1/voice/*"',
     ]),
     'the list is replaced: repeat all',
   )
@@ -51,12 +52,12 @@ function addChanges(add: Add): void {
     .action((id: string, options) => run(import('./change.ts'), ({ updateKey }) => updateKey(id, options)));
 
   add('rotate <id>', 'give a key a new secret; its usage stays', [
-    'rotate key_01 --overlap 24h     # the old secret works for another day',
-    'rotate key_01 --now             # the old secret is exposed: end it',
+    'rotate key_01 --overlap 24h',
+    'rotate key_01 --now',
   ])
     .option('--overlap <duration>', 'how long the old secret goes on working, such as 30m, 24h or 7d')
-    .option('--now', 'the old secret stops working at once')
-    .option('-y, --yes', 'do not ask')
+    .option('--now', 'the old secret stops working at once; for one that was exposed')
+    .option('-y, --yes', 'do not ask, as in a script')
     .addOption(new Option('--json', 'print the key and its secret as JSON').conflicts('quiet'))
     .option('-q, --quiet', 'print the secret and nothing else')
     .action((id: string, options) => run(import('./change.ts'), ({ rotateKey }) => rotateKey(id, options)));
@@ -70,9 +71,9 @@ function addChanges(add: Add): void {
     const asks = action !== 'enable';
     const command = add(`${action} <id>`, description, [
       `${action} key_01`,
-      ...(asks ? [`${action} key_01 --yes     # in a script`] : []),
+      ...(asks ? [`${action} key_01 --yes`] : []),
     ]);
-    if (asks) command.option('-y, --yes', 'do not ask');
+    if (asks) command.option('-y, --yes', 'do not ask, as in a script');
     command
       .option('--json', 'print the key as JSON')
       .option('-q, --quiet', 'print nothing')
@@ -132,16 +133,19 @@ function addReads(add: Add): void {
 }
 
 function addMoves(add: Add): void {
-  add('export', 'print all keys except revoked ones as JSON lines, hashed, for import into another store', [
-    'export > keys.jsonl     # a hash of a weak secret can be guessed: keep the file as you keep secrets',
-    'export --config old.yaml | gatehouse keys import - --config new.yaml',
-  ]).action((options) => run(import('./export.ts'), ({ exportKeys }) => exportKeys(options)));
+  add(
+    'export',
+    'print all keys except revoked ones as JSON lines, hashed, for import into another store',
+    ['export > keys.jsonl', 'export --config old.yaml | gatehouse keys import - --config new.yaml'],
+    'Keep it like a secret: a weak secret can be guessed from its hash.',
+  ).action((options) => run(import('./export.ts'), ({ exportKeys }) => exportKeys(options)));
 
-  add('import <file>', 'take over keys from CSV or JSON lines, plain or hashed; - reads standard input', [
-    'import keys.csv --plan free',
-    'import keys.jsonl --update',
-    'import - < keys.csv     # a first line such as: secret,name,owner,plan,quotas,labels,expiresAt',
-  ])
+  add(
+    'import <file>',
+    'take over keys from CSV or JSON lines, plain or hashed; - reads standard input',
+    ['import keys.csv --plan free', 'import keys.jsonl --update', 'import - < keys.csv'],
+    'The first line of CSV names its columns, such as secret,name,owner,plan,quotas,labels,expiresAt.',
+  )
     .option('--plan <plan>', 'the plan of new keys whose lines name none, if there are several')
     .option('--update', 'update existing keys to match the file; otherwise they are skipped')
     .option('--json', 'print the result as JSON')
