@@ -37,7 +37,7 @@ export const limits = section('The most that the process takes on. None of them 
     { default: '5s' },
   ),
   stalledReader: duration(
-    'How long a client may take nothing of an answer that waits for it before it is cut. Linux shows what it takes in steps of up to 1.4MB.',
+    'How long a client may take nothing of an answer that waits for it; then it is cut. Linux shows what it takes in steps of up to 1.4MB.',
     { default: '60s' },
   ),
   bodyMemory: size(

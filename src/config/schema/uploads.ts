@@ -87,10 +87,10 @@ export const spool = section(
   'Where uploads with `forward: whole` wait until each has passed in full; beyond it they are answered 503.',
   {
     memory: size(
-      'All uploads together: those that declare up to a sixteenth of it whole, larger ones the piece that goes to disk next. What does not fit goes there at once.',
+      'Memory for all uploads together: those that declare up to a sixteenth of it wait here whole, of larger ones the piece that goes to disk next. What does not fit goes to disk at once.',
       { default: '16MB' },
     ),
-    disk: size('All larger ones together.', { default: '1GB' }),
+    disk: size('Disk for all larger uploads together.', { default: '1GB' }),
     directory: text(
       "Where the files are; the system's temporary folder when absent. They lose their names at once: a process that is killed in between leaves an empty one.",
       { minLength: 1 },
