@@ -12,31 +12,23 @@ import type { RawConfig } from '../schema.ts';
 import { suggestNear } from '../wording.ts';
 import { bodiesOf, formsOf, type Report, type Rule } from './draft.ts';
 
-/** An extension tells a file's type, so that must be one that is taken. */
+/** An extension tells a file's type, so that must be one that is taken. `audio/*` takes none that first bytes do not show. */
 export const extensionsFitTypes: Rule = ({ config }, report) => {
   for (const { types, extensions } of fieldsWithBoth(config, report)) {
     for (const [at, extension] of extensions.entries()) {
       const meant = typesOfExtension(extension);
-      if (meant.some((type) => matchesAny(type, types))) continue;
-      const cure = cureOf(meant, report.isHidden(extensions, String(at)));
-      const why =
-        meant.length === 0
-          ? `is not of a known type, so a file with it is always refused: remove it, or ${cure}`
-          : `fits none of types, so a file with it is always refused: ${cure}, or remove it`;
-      report.problem(extensions, String(at), why);
-    }
-  }
-};
-
-/** `audio/*` takes no type that first bytes do not show. */
-export const extensionsFitWildcards: Rule = ({ config }, report) => {
-  for (const { types, extensions } of fieldsWithBoth(config, report)) {
-    for (const [at, extension] of extensions.entries()) {
-      const fitting = typesOfExtension(extension).filter((type) => matchesAny(type, types));
-      if (fitting.length === 0 || fitting.some((type) => canPass(type, types))) continue;
-      const cure = cureOf(fitting, report.isHidden(extensions, String(at)));
-      const why = `is of a type without a known signature, which no wildcard takes, so a file with it is always refused: remove it, or ${cure}`;
-      report.warning(extensions, String(at), why);
+      const fitting = meant.filter((type) => matchesAny(type, types));
+      if (fitting.some((type) => canPass(type, types))) continue;
+      const cure = cureOf(fitting.length === 0 ? meant : fitting, report.isHidden(extensions, String(at)));
+      const refused = 'so a file with it is always refused';
+      if (fitting.length > 0) {
+        const why = 'is of a type without a known signature, which no wildcard takes';
+        report.warning(extensions, String(at), `${why}, ${refused}: remove it, or ${cure}`);
+      } else if (meant.length > 0) {
+        report.problem(extensions, String(at), `fits none of types, ${refused}: ${cure}, or remove it`);
+      } else {
+        report.problem(extensions, String(at), `is not of a known type, ${refused}: remove it, or ${cure}`);
+      }
     }
   }
 };
