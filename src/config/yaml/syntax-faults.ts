@@ -14,23 +14,32 @@ export interface SyntaxFault {
   readonly message: string;
 }
 
-/** What the parser found: each mistake once, where it was made. One may trip the parser thousands of times. */
+/**
+ * What the parser found, told as the mistake behind it where that is known. Of each line one mistake is told, as the rest may be its
+ * consequence, and nothing behind one after which the parser takes everything for something else.
+ */
 export function syntaxFaults(document: Document.Parsed, text: string): readonly SyntaxFault[] {
   const errors = [...document.errors, ...document.warnings];
-  const exhausted = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION');
-  if (exhausted !== undefined) return [faultOf(exhausted, text)];
-  const glued = gluedDash(text);
-  const root = document.contents?.range;
-  const last = errors.findIndex((error) => lossOf(error, text, { glued, root }) !== undefined);
-  const loss = lossOf(errors[last], text, { glued, root });
-  const before = loss === undefined ? errors : errors.slice(0, last);
-  const faults = placed(before.slice(0, lookedAtMax), document, text).slice(0, reportedMax);
-  if (loss === undefined) return faults;
-  // Further tabs are no consequence of the first.
-  const further = loss.message === sentences.TAB_AS_INDENT ? errors.slice(last + 1) : [];
-  const tabs = further.filter(({ code }) => code === 'TAB_AS_INDENT').map((error) => faultOf(error, text));
-  const others = faults.filter(({ offset }) => offset !== loss.offset);
-  return [...others, ...onceEach([loss, ...tabs]).slice(0, reportedMax)];
+  if (errors.some(({ code }) => code === 'RESOURCE_EXHAUSTION')) return [tooDeep];
+  const whole: Whole = {
+    text,
+    errors,
+    open: leftOpen(document, text),
+    root: document.contents?.range,
+    glued: gluedDash(text),
+  };
+  const found = new Map<number, SyntaxFault>();
+  const known = new Map<number, SyntaxFault>();
+  for (const error of errors.slice(0, lookedAtMax)) {
+    const line = text.lastIndexOf('\n', error.pos[0] - 1);
+    const loss = lossOf(error, whole);
+    const plain = faultOf(error, text);
+    const fault = loss ?? hints[error.code]?.(error, whole) ?? plain;
+    (fault.message === plain.message ? found : known).getOrInsert(line, fault);
+    if (loss !== undefined) break;
+  }
+  const faults = new Map([...found, ...known]).values();
+  return [...new Map(faults.map((fault) => [fault.offset, fault])).values()].slice(0, reportedMax);
 }
 
 /** What is said when the parser gives up. */
@@ -42,6 +51,17 @@ export const tooDeep: SyntaxFault = {
 const reportedMax = 20;
 /** Several may be about one mistake. */
 const lookedAtMax = 200;
+
+/** What is known of the whole text. */
+interface Whole {
+  readonly text: string;
+  readonly errors: readonly YAMLError[];
+  /** What to say where the parser finds the end of a quote or bracket that is not closed. */
+  readonly open: ReadonlyMap<number, SyntaxFault>;
+  /** Where its one value begins and ends. */
+  readonly root: Range | undefined;
+  readonly glued: { readonly from: number; readonly to: number } | undefined;
+}
 
 function faultOf({ code, pos }: YAMLError, text: string): SyntaxFault {
   const at = behindBlankLines(pos[0], text);
@@ -62,18 +82,11 @@ function behindBlankLines(at: number, text: string): number {
   return at + (blank.exec(text)?.[0].length ?? 0);
 }
 
-/** What is known of the whole text. */
-interface Whole {
-  readonly glued: Mistake | undefined;
-  /** Where its one value begins and ends. */
-  readonly root: Range | undefined;
-}
-
 /** A mistake after which the parser takes everything for something else. */
-function lossOf(error: YAMLError | undefined, text: string, { glued, root }: Whole): SyntaxFault | undefined {
-  if (error === undefined) return undefined;
+function lossOf(error: YAMLError, { text, root, glued }: Whole): SyntaxFault | undefined {
   const [at] = error.pos;
-  if (glued !== undefined && glued.from <= at && at < glued.to) return glued.fault;
+  if (glued !== undefined && glued.from <= at && at < glued.to)
+    return { offset: text.indexOf('-', glued.from), message: 'a space is missing after this -' };
   if (text.startsWith('${', at - 1)) return { offset: at - 1, message: unquotedSentence };
   const template = templateBefore(at, text);
   if (template !== undefined) return { offset: template, message: templateSentence };
@@ -82,7 +95,7 @@ function lossOf(error: YAMLError | undefined, text: string, { glued, root }: Who
   if (error.code === 'TAB_AS_INDENT') return faultOf(error, text);
   if (error.code !== 'UNEXPECTED_TOKEN') return undefined;
   const sign = text.charAt(at);
-  if (/[\]}]/.test(sign)) return { offset: at, message: `this ${sign} closes nothing` };
+  if (/[\]}]/.test(sign)) return faultOf(error, text);
   const gap = endBefore(at, text);
   const isBetween = /[[{]/.test(sign) && /[\]}]/.test(text.charAt(gap - 1));
   if (isBetween) return { offset: gap, message: commaSentence };
@@ -110,39 +123,35 @@ function tabBefore(at: number, text: string): number | undefined {
  * The first line such as `-{ path: /x }` or `-path: /x`, which is not taken for an item, and often the next line too. A line that
  * begins with `-1` is a number.
  */
-function gluedDash(text: string): Mistake | undefined {
+function gluedDash(text: string): Whole['glued'] {
   const found = /^[ \t]*-[^-\s\d].*\r?\n?.*/m.exec(text);
-  if (found === null) return undefined;
-  const { index: from } = found;
-  const fault = { offset: text.indexOf('-', from), message: 'a space is missing after this -' };
-  return { from, to: from + found[0].length, fault };
+  return found === null ? undefined : { from: found.index, to: found.index + found[0].length };
 }
 
-/** Each error as what was wrong before it, if that can be told. */
-function placed(
-  errors: readonly YAMLError[],
-  document: Document.Parsed,
-  text: string,
-): readonly SyntaxFault[] {
-  const open = leftOpen(document, text);
-  const mistakes = [...lostCommas(errors, text), ...strayDashes(errors, text)];
-  const others = errors.filter(({ pos: [at] }) => !mistakes.some(({ from, to }) => from <= at && at < to));
-  const deep = deepLines(others, text);
-  const faults = [
-    ...mistakes.map(({ fault }) => fault),
-    ...others.map(
-      (error) => (endsOpen.has(error.code) ? open : deep).get(error.pos[0]) ?? faultOf(error, text),
-    ),
-  ];
-  return onceEach(faults);
-}
+/** What an error of each code may be about. */
+const hints: Readonly<
+  Partial<Record<ErrorCode, (error: YAMLError, whole: Whole) => SyntaxFault | undefined>>
+> = {
+  BAD_INDENT: ({ pos: [at] }, { open }) => open.get(at),
+  MISSING_CHAR: ({ pos: [at] }, { open }) => open.get(at),
+  BLOCK_IN_FLOW: ({ pos: [from, to] }, { text }) => commaBeforeKey(from, to, text),
+  // The parser passes over a word that follows a bracket, and then finds that something is missing.
+  UNEXPECTED_TOKEN: ({ pos: [at, to] }, { text, errors }) =>
+    has(errors, 'MISSING_CHAR', to) ? { offset: endBefore(at, text), message: commaSentence } : undefined,
+  // A line such as `- name: value` among options is taken for a key without a value.
+  NON_STRING_KEY: ({ pos: [at] }, { text }) =>
+    text.startsWith('- ', at) ? { offset: at, message: dashSentence } : undefined,
+  // A line that is indented further than a text above it goes on with that, and both together are taken for a key.
+  MULTILINE_IMPLICIT_KEY: ({ pos: [at, colon] }, { text, errors }) => {
+    const line = text.lastIndexOf('\n', colon - 1) + 1;
+    const isDeeper = line > at && has(errors, 'BLOCK_AS_IMPLICIT_KEY', at);
+    return isDeeper ? { offset: line, message: deeperSentence } : undefined;
+  },
+};
 
-function onceEach(faults: readonly SyntaxFault[]): readonly SyntaxFault[] {
-  return [...new Map(faults.map((fault) => [`${fault.offset} ${fault.message}`, fault])).values()];
+function has(errors: readonly YAMLError[], wanted: ErrorCode, at: number): boolean {
+  return errors.some(({ code, pos }) => code === wanted && pos[0] === at);
 }
-
-/** The parser's codes for the end of what was not closed. */
-const endsOpen: ReadonlySet<ErrorCode> = new Set(['BAD_INDENT', 'MISSING_CHAR']);
 
 /** What to say at the end of each quote or bracket that is not closed. One may be open because of another inside. */
 function leftOpen(document: Document.Parsed, text: string): ReadonlyMap<number, SyntaxFault> {
@@ -168,62 +177,16 @@ function leftOpen(document: Document.Parsed, text: string): ReadonlyMap<number, 
 const quotes: Readonly<Record<string, string>> = { '"': '"', "'": "'" };
 const brackets: Readonly<Record<string, string>> = { '{': '}', '[': ']' };
 
-/**
- * A line that is indented further than a text above it goes on with that, and both together are taken for a key. The parser says two
- * things of that, at the beginning of the text: by this place they are told what is wrong further down.
- */
-function deepLines(errors: readonly YAMLError[], text: string): ReadonlyMap<number, SyntaxFault> {
-  const nested = errors.filter(({ code }) => code === 'BLOCK_AS_IMPLICIT_KEY').map(({ pos: [at] }) => at);
-  const keys = errors.filter(({ code, pos }) => code === 'MULTILINE_IMPLICIT_KEY' && nested.includes(pos[0]));
-  return new Map(
-    keys.map(({ pos: [at, colon] }) => [
-      at,
-      { offset: text.lastIndexOf('\n', colon - 1) + 1, message: deeperSentence },
-    ]),
-  );
-}
-
-interface Mistake {
-  /** Everything the parser says in between is about it. */
-  readonly from: number;
-  readonly to: number;
-  readonly fault: SyntaxFault;
-}
-
-/** A line such as `- name: value` among options is taken for a key without a value. */
-function strayDashes(errors: readonly YAMLError[], text: string): readonly Mistake[] {
-  return errors.flatMap(({ code, pos: [at] }): readonly Mistake[] => {
-    if (code !== 'NON_STRING_KEY' || !text.startsWith('- ', at)) return [];
-    return [{ from: endBefore(at, text), to: at + 1, fault: { offset: at, message: dashSentence } }];
-  });
-}
-
-function lostCommas(errors: readonly YAMLError[], text: string): readonly Mistake[] {
-  const commas = errors.flatMap((error): readonly Mistake[] => {
-    const [from, to] = error.pos;
-    if (error.code === 'BLOCK_IN_FLOW') return commaBeforeKey(from, to, text);
-    // The parser passes over a word that follows a bracket, and then finds that something is missing.
-    const isPassed = errors.some(({ code, pos }) => code === 'MISSING_CHAR' && pos[0] === to);
-    if (error.code !== 'UNEXPECTED_TOKEN' || !isPassed) return [];
-    return [{ from, to: to + 1, fault: { offset: endBefore(from, text), message: commaSentence } }];
-  });
-  const more = errors.flatMap(({ code, pos: [at] }) => {
-    const whole = commas.find(({ from, to }) => from < at && at < to);
-    return code === 'BLOCK_AS_IMPLICIT_KEY' && whole ? commaBeforeKey(at, whole.to, text) : [];
-  });
-  return [...commas, ...more];
-}
-
 /** In `{ cost: 1 body: none }` the parser takes `1 body: none` for a mapping. An intended one begins a line. */
-function commaBeforeKey(from: number, to: number, text: string): readonly Mistake[] {
+function commaBeforeKey(from: number, to: number, text: string): SyntaxFault | undefined {
   const isMeant = text.slice(text.lastIndexOf('\n', from - 1) + 1, from).trim() === '';
   const colon = text.slice(from, to).search(/:\s/);
-  if (isMeant || colon === -1 || /^-\s/.test(text.slice(from, from + 2))) return [];
+  if (isMeant || colon === -1 || /^-\s/.test(text.slice(from, from + 2))) return undefined;
   const words = text.slice(from, from + colon).trimEnd();
   const quote = quotes[words.at(-1) ?? ''];
   const keyAt = quote === undefined ? lastWordAt(words) : words.lastIndexOf(quote, words.length - 2);
   const offset = endBefore(from + keyAt, text);
-  return offset > from ? [{ from, to, fault: { offset, message: commaOrQuotesSentence } }] : [];
+  return offset > from ? { offset, message: commaOrQuotesSentence } : undefined;
 }
 
 function lastWordAt(words: string): number {
@@ -260,7 +223,9 @@ const templateSentence = 'this {{…}} was not replaced, or needs quotes';
 function unexpectedSentence(at: number, text: string): string {
   const end = endBefore(at, text);
   const before = text.charAt(end - 1);
-  if (text.charAt(at) === ',') return sentences.UNEXPECTED_TOKEN;
+  const sign = text.charAt(at);
+  if (/[\]}]/.test(sign)) return `this ${sign} closes nothing`;
+  if (sign === ',') return sentences.UNEXPECTED_TOKEN;
   if (/[\]}]/.test(before) && !text.slice(end, at).includes('\n'))
     return 'a text that begins with [ or { needs quotes, or a comma is missing here';
   if (end === at && quotes[before] !== undefined)
