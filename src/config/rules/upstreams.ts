@@ -2,7 +2,7 @@ import { addressOf, leadsTo } from '../addresses.ts';
 import { areCertificates, notCertificates } from '../certificates.ts';
 import { address, instant } from '../checked.ts';
 import type { RawConfig } from '../schema.ts';
-import { checkName, type Report, type Rule } from './draft.ts';
+import { checkName, type Rule } from './draft.ts';
 
 export const versionsNameUpstreams: Rule = (draft, report) => {
   for (const version of Object.values(draft.config.versions)) checkName(version, 'upstream', draft, report);
@@ -21,34 +21,26 @@ export const targetsAreDistinct: Rule = ({ config }, report) => {
   }
 };
 
-/** A request would come back without its key, so that its caller would be told to send one. */
+/**
+ * A request would come back without its key, so that its caller would be told to send one. At the second listener health and metrics are
+ * told to whoever comes from this machine, which may be meant.
+ */
 export const targetsAreOthers: Rule = ({ config }, report) => {
-  if (report.isBroken(config, 'listen')) return;
-  for (const [targets, at] of targetsAt(config.listen, config, report))
-    report.problem(targets, at, 'is the address of listen, so requests would come back here');
-};
-
-/** There health and metrics are told to whoever comes from this machine, which may be meant. */
-export const targetsAreNotAdmin: Rule = ({ config }, report) => {
-  if (report.isBroken(config.admin, 'listen')) return;
-  for (const [targets, at] of targetsAt(config.admin.listen, config, report))
-    report.warning(targets, at, 'is the address of admin.listen, so callers reach what is not for them');
-};
-
-/** The targets that lead to a listener of ours, by their places in their lists. */
-function* targetsAt(
-  listen: string | number,
-  { upstreams }: RawConfig,
-  report: Report,
-): Iterable<readonly [readonly string[], string]> {
-  const listener = address(listen);
-  for (const upstream of Object.values(upstreams)) {
+  const leadsToOurs = (holder: RawConfig | RawConfig['admin'], target: string): boolean =>
+    !report.isBroken(holder, 'listen') && leadsTo(address(holder.listen), addressOf(new URL(target)));
+  for (const upstream of Object.values(config.upstreams)) {
     if (report.isBroken(upstream, 'targets')) continue;
-    for (const [at, target] of upstream.targets.entries()) {
-      if (leadsTo(listener, addressOf(new URL(target)))) yield [upstream.targets, String(at)];
+    const { targets } = upstream;
+    for (const [at, target] of targets.entries()) {
+      if (leadsToOurs(config, target))
+        report.problem(targets, String(at), 'is the address of listen, so requests would come back here');
+      if (leadsToOurs(config.admin, target)) {
+        const why = 'is the address of admin.listen, so callers reach what is not for them';
+        report.warning(targets, String(at), why);
+      }
     }
   }
-}
+};
 
 export const sunsetsAreInOrder: Rule = ({ config }, report) => {
   for (const version of Object.values(config.versions)) {
