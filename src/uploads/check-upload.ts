@@ -34,22 +34,18 @@ export async function* checkUpload(
   const waiting = new CollectedBytes();
   let last: Buffer = nothing;
   let bytes = 0;
-  try {
-    for await (const chunk of body) {
-      if (chunk.length === 0) continue;
-      bytes += chunk.length;
-      checkUploadSize(bytes, rule);
-      const checking = check.write(chunk);
-      if (checking !== undefined) await checking;
-      if (check.typesPassed()) yield* handOut(waiting, last);
-      else waiting.takeOver(last);
-      last = chunk;
-    }
-    await check.end(bytes);
-    yield* handOut(waiting, last);
-  } finally {
-    check.close();
+  for await (const chunk of body) {
+    if (chunk.length === 0) continue;
+    bytes += chunk.length;
+    checkUploadSize(bytes, rule);
+    const checking = check.write(chunk);
+    if (checking !== undefined) await checking;
+    if (check.typesPassed()) yield* handOut(waiting, last);
+    else waiting.takeOver(last);
+    last = chunk;
   }
+  await check.end(bytes);
+  yield* handOut(waiting, last);
 }
 
 /** Refuses more bytes than an upload may have, whether they have come or are announced. */
@@ -76,7 +72,6 @@ interface UploadCheck {
   readonly typesPassed: () => boolean;
   /** All of it has been written, so many bytes. */
   readonly end: (bytes: number) => Promise<void>;
-  readonly close: () => void;
 }
 
 async function openForm(
@@ -100,7 +95,6 @@ async function openForm(
       form.finish();
       await second.end();
     },
-    close: () => second.close(),
   };
 }
 
@@ -119,7 +113,6 @@ function openBareFile(contentType: string | undefined, rule: BareFileRule): Uplo
       types?.end();
       await types?.decide();
     },
-    close: () => {},
   };
 }
 
