@@ -58,6 +58,30 @@ const gateway = await startGateway(scene, {
   ],
 });
 
+test('an upload of a sixteenth of the memory for uploads waits there, and a larger one in a file, but for 256 KB', async (t) => {
+  const share = 1024 * 1024;
+  for (const declared of [share, share + 1]) {
+    const client = await openRaw(t, gateway.port);
+    client.write(requestBytes('PUT /v1/up', headersOf('free'), wav(declared - 44)).subarray(0, -100_000));
+    // The last chunk that came may still be looked at.
+    const { memory, disk } = await until(async () => {
+      const held = await heldInSpool();
+      return held.memory + held.disk > declared - 200_000 ? held : undefined;
+    });
+    if (declared === share) assert.equal(disk, 0);
+    else assert.ok(memory > 64 * 1024 && memory <= 256 * 1024, `${memory} bytes in memory, ${disk} on disk`);
+    client.socket.destroy();
+    await until(async () => Object.values(await heldInSpool()).every((bytes) => bytes === 0));
+  }
+});
+
+async function heldInSpool(): Promise<{ memory: number; disk: number }> {
+  const page = await gateway.metrics();
+  const read = (name: string): number =>
+    Number(new RegExp(`^gatehouse_spool_${name}_bytes (\\d+)$`, 'm').exec(page)?.[1]);
+  return { memory: read('memory'), disk: read('disk') };
+}
+
 for (const key of ['place', 'unit']) {
   test(`who has read the answer to an upload has the ${key} back that it took`, async (t) => {
     const upload = requestBytes('PUT /v1/up', headersOf(key), file);
