@@ -252,6 +252,8 @@ const moreExtensions: readonly (readonly [extension: string, ...types: string[]]
   ['voc', 'audio/x-voc'],
   ['zst', 'application/zstd'],
   ['tgz', 'application/gzip'],
+  ['tbz2', 'application/x-bzip2'],
+  ['txz', 'application/x-xz'],
   ['mp4', 'audio/mp4'],
   ['m4v', 'video/mp4'],
   ['ogg', 'application/ogg', 'video/ogg'],
@@ -260,9 +262,13 @@ const moreExtensions: readonly (readonly [extension: string, ...types: string[]]
   ['ogm', 'video/ogg'],
   ['webm', 'audio/webm'],
   ['3gp', 'audio/3gpp'],
+  // Samsung's voice recorder.
+  ['3ga', 'audio/3gpp'],
   ['3g2', 'audio/3gpp2'],
   ['ai', 'application/pdf'],
   ['msi', 'application/x-msi'],
+  // Cameras of Canon and Sony.
+  ['hif', 'image/heif'],
   ['cr2', 'image/x-canon-cr2'],
   ['cr3', 'image/x-canon-cr3'],
   ['nef', 'image/x-nikon-nef'],
