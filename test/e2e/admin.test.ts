@@ -28,16 +28,12 @@ const gateway = await startGateway(scene, {
 /** A silent connection is ended after some seconds, which may be when it is taken again. */
 const connection = 'close';
 const authorized = { headers: { connection, authorization: `Bearer ${token}` } };
-const readyz = async () => {
-  const response = await fetch(`${gateway.adminUrl}/readyz`, { headers: { connection } });
-  return { status: response.status, body: (await response.json()) as { status: string; reasons: string[] } };
-};
 
 test('livez and readyz need no token, and a ready gateway has nothing to tell', async () => {
   const livez = await fetch(`${gateway.adminUrl}/livez`, { headers: { connection } });
   assert.deepEqual([livez.status, await livez.json()], [200, { status: 'live' }]);
-  await until(async () => (await readyz()).body.reasons.length === 0);
-  assert.deepEqual(await readyz(), { status: 200, body: { status: 'ready', reasons: [] } });
+  await until(async () => (await gateway.readiness()).reasons.length === 0);
+  assert.deepEqual(await gateway.readiness(), { status: 200, reasons: [] });
 });
 
 /** What is said of targets that refuse connections. */
@@ -49,18 +45,17 @@ function unreached(name: string, ...targets: readonly string[]): string {
 test('an upstream that is gone is named, with the reason; the gateway is ready as long as one upstream can be reached', async () => {
   await other.close();
   const reason = unreached('other', other.url);
-  await until(async () => (await readyz()).body.reasons.length > 0);
-  assert.deepEqual(await readyz(), { status: 200, body: { status: 'ready', reasons: [reason] } });
+  await until(async () => (await gateway.readiness()).reasons.length > 0);
+  assert.deepEqual(await gateway.readiness(), { status: 200, reasons: [reason] });
   await upstream.close();
-  await until(async () => (await readyz()).status === 503);
-  const { body } = await readyz();
-  assert.deepEqual(body, {
-    status: 'not ready',
+  await until(async () => (await gateway.readiness()).status === 503);
+  assert.deepEqual(await gateway.readiness(), {
+    status: 503,
     reasons: [unreached('recognition', upstream.url, 'http://127.0.0.1:1'), reason],
   });
   assert.equal((await fetch(`${gateway.adminUrl}/livez`, { headers: { connection } })).status, 200);
   await Promise.all([upstream.reopen(), other.reopen()]);
-  await until(async () => (await readyz()).status === 200);
+  await until(async () => (await gateway.readiness()).status === 200);
 });
 
 for (const { name, headers } of [

@@ -77,8 +77,7 @@ function pour(res: ServerResponse, bytes: number): void {
 async function assertFull(answer: RawResponse | undefined, full: string, at = gateway): Promise<void> {
   assertRefused(answer, 'overloaded');
   assert.equal(answer?.headers['retry-after'], '1');
-  const id = answer?.headers['x-request-id'];
-  const line = await until(() => at.logs().find(({ requestId }) => requestId === id));
+  const line = await at.lineOf(answer);
   assert.deepEqual(line['cause'], { type: 'Refusal', message: full, code: 'overloaded' });
   assert.equal(line['level'], 'warn');
 }
@@ -359,8 +358,7 @@ describe('who is slow is cut in time', { concurrency: true }, () => {
       assertRefused(answer, 'request_timeout');
       assert.equal(answer?.headers['connection'], 'close');
       await raw.receivedUntilClose();
-      const id = answer?.headers['x-request-id'];
-      const line = await until(() => brisk.gateway.logs().find(({ requestId }) => requestId === id));
+      const line = await brisk.gateway.lineOf(answer);
       assert.equal(line['refusal'], 'request_timeout');
       assert.equal(line['path'], path);
       // The connection is kept for three seconds more, so that the answer is not lost.

@@ -24,9 +24,6 @@ const over = {
 };
 const ahead = 'the answer ahead of it ends the connection';
 const get = (path: string): Buffer => requestBytes(`GET ${path}`, [['apiKey', demoKey]]);
-const readyz = async (adminUrl: string): Promise<number> => (await fetch(`${adminUrl}/readyz`)).status;
-const reasonsOf = async (adminUrl: string): Promise<readonly string[]> =>
-  ((await (await fetch(`${adminUrl}/readyz`)).json()) as { reasons: readonly string[] }).reasons;
 
 test('a SIGTERM during the start is heard', async (t) => {
   const folder = tempFolder(t);
@@ -64,7 +61,7 @@ test('on SIGTERM readiness goes at once, the port and idle connections close, of
   const slow = { limits: { keepAlive: '1m', headerTimeout: '1m' } };
   const drain = { delay: '400ms', timeout: '20s' };
   const gateway = await startGateway(t, { ...over, ...slow, drain }, { upstream: upstream.url });
-  assert.equal(await readyz(gateway.adminUrl), 200);
+  assert.equal((await gateway.readiness()).status, 200);
   const idle = await openRaw(t, gateway.port);
   idle.write(get('/v1/before'));
   assert.equal((await idle.responses(1))[0]?.headers['connection'], 'keep-alive');
@@ -75,7 +72,7 @@ test('on SIGTERM readiness goes at once, the port and idle connections close, of
   raw.write(Buffer.concat([get('/v1/first'), get('/v1/second')]));
   await until(() => held.length === 2);
   gateway.child.kill('SIGTERM');
-  await until(async () => (await readyz(gateway.adminUrl)) === 503);
+  await until(async () => (await gateway.readiness()).status === 503);
   await idle.receivedUntilClose();
   // Its sockets close one after the other.
   await until(() => refuses(gateway.port));
@@ -212,7 +209,7 @@ for (const { workers, first, second, code } of [
     waiting.write(get('/v1/held'));
     await until(() => held.length === 1);
     gateway.child.kill(first);
-    await until(async () => (await reasonsOf(gateway.adminUrl)).join() === 'the gateway is stopping');
+    await until(async () => (await gateway.readiness()).reasons.join() === 'the gateway is stopping');
     for (const raw of [kept, await openRaw(t, gateway.port)]) await askUntilEnded(raw);
     held[0]?.end('late');
     const [late] = await waiting.responses(1);

@@ -78,11 +78,6 @@ async function shownOf(gateway: Gateway): Promise<Readonly<Record<string, number
   return Object.fromEntries(found.map(([, target, size]) => [target, Number(size)]));
 }
 
-async function readyz(gateway: Gateway): Promise<readonly [status: number, reasons: readonly string[]]> {
-  const answer = await fetch(`${gateway.adminUrl}/readyz`);
-  return [answer.status, ((await answer.json()) as { reasons: readonly string[] }).reasons];
-}
-
 test('a target that says 503 gets no requests until it is healthy again, and log, metrics and readiness tell of it', async (t) => {
   const { gateway, one, two, share } = await startScene(t);
   assert.deepEqual(await share(4), [2, 2]);
@@ -95,13 +90,13 @@ test('a target that says 503 gets no requests until it is healthy again, and log
   assert.deepEqual(await shownOf(gateway), { [one.raw.url]: 0, [two.raw.url]: 1 });
   const reason = `target ${two.raw.url} of upstream recognition is not healthy: ${message}`;
   // What was looked at within the last second may still be told.
-  await until(async () => (await readyz(gateway))[1].includes(reason));
-  assert.deepEqual(await readyz(gateway), [200, [reason]]);
+  await until(async () => (await gateway.readiness()).reasons.includes(reason));
+  assert.deepEqual(await gateway.readiness(), { status: 200, reasons: [reason] });
 
   one.onCheck = ill;
   await until(() => becameIll(gateway).length === 2);
   assert.deepEqual(await share(4), [2, 2], 'where none is healthy all are used');
-  assert.equal((await readyz(gateway))[0], 200);
+  assert.equal((await gateway.readiness()).status, 200);
 
   one.onCheck = two.onCheck = well;
   await until(() => becameWell(gateway).length === 2);

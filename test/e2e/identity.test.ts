@@ -152,7 +152,6 @@ test('of several key headers a request has one, which stays here, in any lane; w
     [401, 'API key is required', undefined, ['Authorization', 'Bearer']],
     [401, 'API key is required', undefined, ['X_API_Key', demoKey]],
   ];
-  const sent: (readonly [id: string | undefined, keyHeader: string | undefined])[] = [];
   for (const [status, error, keyHeader, ...headers] of cases) {
     for (const body of lanes) {
       const before = upstream.requests.length;
@@ -171,12 +170,8 @@ test('of several key headers a request has one, which stays here, in any lane; w
           new RegExp(`${demoKey}|${other}|api.key|authorization`, 'i'),
         );
       }
-      sent.push([answer.headers['x-request-id'], keyHeader]);
+      assert.equal((await gateway.lineOf(answer))['keyHeader'], keyHeader);
     }
-  }
-  for (const [id, keyHeader] of sent) {
-    const line = await until(() => gateway.logs().find((one) => one['requestId'] === id));
-    assert.equal(line['keyHeader'], keyHeader);
   }
   assert.doesNotMatch(gateway.logText(), new RegExp(`${demoKey}|${other}`));
 });

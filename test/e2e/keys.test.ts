@@ -227,8 +227,7 @@ test('the log says why a key was not valid, and which it was, and the client get
   for (const [problem, id, secrets] of cases) {
     const keys = secrets.map((secret) => ['apiKey', secret] as const);
     const answer = await exchange(t, gateway.port, requestBytes(`POST ${namePath}`, keys));
-    const requestId = answer.headers['x-request-id'];
-    const line = await until(() => gateway.logs().find((one) => one['requestId'] === requestId));
+    const line = await gateway.lineOf(answer);
     const { refusal, keyProblem, refusedKeyId, keyId } = line;
     assert.deepEqual([refusal, keyProblem, refusedKeyId, keyId], ['key_invalid', problem, id, undefined]);
     const text = JSON.stringify(line);

@@ -391,13 +391,12 @@ test('a rate is counted on, also where the plan changes otherwise', async (t) =>
 
 test('readiness is that of the upstreams of now', async (t) => {
   const gateway = alone;
-  const readyz = async (): Promise<number> => (await fetch(`${gateway.adminUrl}/readyz`)).status;
   const there = await startRecordingUpstream(t);
   const gone = await beginAnew(t, gateway);
   await gone.close();
-  await until(async () => (await readyz()) === 503);
+  await until(async () => (await gateway.readiness()).status === 503);
   await reload(gateway, { upstreams: { recognition: { targets: [there.url] } } });
-  await until(async () => (await readyz()) === 200);
+  await until(async () => (await gateway.readiness()).status === 200);
 });
 
 test('a reload is in force in all workers when the log says so, in one that was held up too', async (t) => {

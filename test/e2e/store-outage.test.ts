@@ -117,7 +117,7 @@ for (const [at, { name, begin, end }] of outages.entries()) {
         assert.equal((await timed(call(gateway, { key }))).status, 200);
     }
     // What it was asked before may be told for two seconds more.
-    await until(async () => (await readyz(gateway)).status === 503);
+    await until(async () => (await gateway.readiness()).status === 503);
     await isTold(before, gateway, ada);
     assert.equal(lastOfStore(), 'the store does not answer', 'the outage is not over');
 
@@ -202,14 +202,14 @@ const early = await own.start();
 
 test('a gateway that starts before its Redis says so, and works as soon as it is there', async () => {
   assert.ok(says(early, 'the store does not answer'));
-  const { status, reasons } = await readyz(early);
+  const { status, reasons } = await early.readiness();
   assert.equal(status, 503);
   assert.equal(reasons.length, 1);
   assert.match(reasons[0] ?? '', /^the store does not answer: Redis is not connected: .+ \(ECONNREFUSED\)$/);
   assert.equal((await timed(call(early))).refusal, 'quota_unavailable');
   await late.start();
   await until(async () => (await call(early)).status === 200);
-  await until(async () => (await readyz(early)).status === 200);
+  await until(async () => (await early.readiness()).status === 200);
   await usedSettlesAt(early, 1);
 });
 
@@ -243,7 +243,7 @@ test('a Redis that comes back without its keys is told of once, and the gateway 
   await late.start();
   await until(() => says(early, emptied));
   await until(async () => (await call(early, { key: 'eve' })).status === 401);
-  await until(async () => (await readyz(early)).status === 200);
+  await until(async () => (await early.readiness()).status === 200);
   assert.deepEqual(
     early.logs().flatMap(({ msg, level }) => (msg === emptied ? [level] : [])),
     ['error'],
@@ -257,15 +257,15 @@ for (const [processes, asked, server] of [
 ] as const) {
   test(`whose readiness leaves out the store is sent traffic without it: ${processes}`, async () => {
     await server.stop();
-    await until(async () => (await readyz(asked)).status === 503);
-    const { status, reasons } = await readyz(asked, '?exclude=store');
+    await until(async () => (await asked.readiness()).status === 503);
+    const { status, reasons } = await asked.readiness('?exclude=store');
     assert.equal(status, 200);
     for (const reason of reasons) assert.match(reason, /^the store does not answer: Redis /);
     assert.notEqual(reasons.length, 0);
     assert.equal((await call(asked, { key: 'gus' })).status, 200);
     assert.match(await asked.metrics(), /^gatehouse_ready 0$/m);
     await server.start();
-    await until(async () => (await readyz(asked)).status === 200);
+    await until(async () => (await asked.readiness()).status === 200);
     assert.match(await asked.metrics(), /^gatehouse_ready 1$/m);
   });
 }
@@ -289,9 +289,9 @@ test('when the SQLite file is deleted, an unknown key is 500, never 401, and no 
   assert.equal(answer.refusal, 'keys_unavailable');
   assert.equal(answer.text, '{"error":"Internal server error"}');
   await until(async () => (await call(bereft, { key: 'nobody' })).status === 500, { within: 20_000 });
-  await until(async () => (await readyz(bereft)).status === 503);
+  await until(async () => (await bereft.readiness()).status === 503);
   assert.match(
-    (await readyz(bereft)).reasons.join(),
+    (await bereft.readiness()).reasons.join(),
     /^the store does not answer: [^,]+: there is no such file$/,
   );
   const looks = [
@@ -312,10 +312,10 @@ test('when the SQLite file is deleted, an unknown key is 500, never 401, and no 
   const reason = `${file} is not the database that it was at the start`;
   // A further reason of an outage is told by a call that fails five seconds after the last.
   await until(async () => {
-    await readyz(bereft);
+    await bereft.readiness();
     return bereft.logs().some((line) => line['reason'] === reason);
   });
-  await until(async () => (await readyz(bereft)).status === 503);
+  await until(async () => (await bereft.readiness()).status === 503);
   assert.equal(
     (await commandHere(['usage', 'show', 'ada', ...config])).code,
     0,
@@ -390,10 +390,4 @@ async function changesRead(one: Gateway): Promise<number> {
     Number(new RegExp(`_store_${name}\\{operation="read_changes"\\} (\\d+)\n`).exec(page)?.[1] ?? 0),
   );
   return read - failed;
-}
-
-async function readyz({ adminUrl }: Gateway, query = ''): Promise<{ status: number; reasons: string[] }> {
-  const answer = await fetch(`${adminUrl}/readyz${query}`);
-  const { reasons } = (await answer.json()) as { reasons: string[] };
-  return { status: answer.status, reasons };
 }

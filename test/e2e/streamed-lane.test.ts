@@ -237,8 +237,7 @@ for (const [name, answer, refusal] of nonsense) {
     if (refusal !== undefined) assertRefused(response, refusal);
     else assert.deepEqual([response.status, response.headers['x-gatehouse-refusal']], [200, undefined]);
     assert.equal(response.headers['x-a'], undefined);
-    const id = response.headers['x-request-id'];
-    const line = await until(() => gateway.logs().find(({ requestId }) => requestId === id));
+    const line = await gateway.lineOf(response);
     assert.equal(line['cut'], undefined);
     assert.ok(!Object.hasOwn(line['cause'] ?? {}, 'stack'), 'no fault of ours');
     assert.equal(line['bytesOut'], 0);
@@ -278,8 +277,7 @@ for (const { name, answer, status, text } of oddEnds) {
       const response = await answerTo(t, gateway.port, { ...upload, body: sent, path: '/v1/raw' });
       assert.equal(response.status, status);
       assert.equal(response.text, text);
-      const id = response.headers['x-request-id'];
-      const line = await until(() => gateway.logs().find(({ requestId }) => requestId === id));
+      const line = await gateway.lineOf(response);
       assert.equal(line['msg'], 'answered');
       await until(() => raw.sockets.size === 0);
     });
@@ -397,8 +395,7 @@ test('a client that has its answer before it has sent all has its place back, an
   for (const client of clients) {
     client.socket.destroy();
     const [answer] = await client.responses(1);
-    const id = answer?.headers['x-request-id'];
-    const line = await until(() => gateway.logs().find(({ requestId }) => requestId === id));
+    const line = await gateway.lineOf(answer);
     assert.deepEqual([line['msg'], line['cut']], ['answered', undefined]);
   }
 });
@@ -487,8 +484,7 @@ test('an upstream whose answer begins before it has taken a body is idle when it
   client.write(large.subarray(80_000));
   await client.receivedUntilClose();
   const [answer] = await client.responses(1);
-  const id = answer?.headers['x-request-id'];
-  const line = await until(() => gateway.logs().find(({ requestId }) => requestId === id));
+  const line = await gateway.lineOf(answer);
   assert.equal(line['cut'], 'upstream');
   assert.match(JSON.stringify(line['cause']), /nothing more of the answer within 400 ms/);
 });
@@ -538,8 +534,7 @@ test('the time of the upstream is not that of a client who sends slowly', async 
   client.write(large.subarray(70_000));
   const [answer] = await client.responses(1);
   assert.equal(answer?.status, 200);
-  const id = answer.headers['x-request-id'];
-  const line = await until(() => gateway.logs().find(({ requestId }) => requestId === id));
+  const line = await gateway.lineOf(answer);
   assert.ok(Number(line['upstreamMs']) <= Number(line['ms']) - heldMs, JSON.stringify(line));
 });
 

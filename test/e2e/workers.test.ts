@@ -349,8 +349,8 @@ test('a worker that hangs is told of, and so is its next answer, and the next pa
   process.kill(other, 'SIGSTOP');
   for (const query of ['', '?exclude=store']) {
     await until(async () => {
-      const answer = await fetch(`${gateway.adminUrl}/readyz${query}`);
-      return answer.status === 503 && (await answer.text()).includes('2 of 2 workers do not answer');
+      const { status, reasons } = await gateway.readiness(query);
+      return status === 503 && reasons.includes('2 of 2 workers do not answer');
     });
   }
   for (const pid of [other, hung]) process.kill(pid, 'SIGCONT');
@@ -443,7 +443,7 @@ test('a drain waits for what every worker has in flight, also for one that is st
   const serving = workersOf(gateway).filter(lives);
   for (const signal of ['SIGHUP', 'SIGINT'] as const) for (const pid of serving) process.kill(pid, signal);
   gateway.child.kill('SIGINT');
-  await until(async () => (await fetch(`${gateway.adminUrl}/readyz`)).status === 503);
+  await until(async () => (await gateway.readiness()).status === 503);
   rmSync(join(gateway.folder, lateFile));
   await until(() => refuses(gateway.port));
   await startGateway(t, { listen: `127.0.0.1:${gateway.port}` });

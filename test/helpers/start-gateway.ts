@@ -7,6 +7,7 @@ import { finished } from 'node:stream/promises';
 import { stringify } from 'yaml';
 import { launch } from '../../src/commands/relaunch.ts';
 import { isObject } from '../../src/content/is-object.ts';
+import type { RawResponse } from './parse-responses.ts';
 import { until, type Scene } from './poll.ts';
 import { hasEnded } from './processes.ts';
 import { main } from './run-cli.ts';
@@ -25,6 +26,11 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
+interface Readiness {
+  readonly status: number;
+  readonly reasons: readonly string[];
+}
+
 /** A gateway that runs as its own process, as in production. */
 export interface Gateway {
   readonly url: string;
@@ -37,10 +43,14 @@ export interface Gateway {
   readonly configFile: string;
   /** Every JSON line on stdout so far. */
   logs(): LogLine[];
+  /** The line of the request that was answered so, once it is there. */
+  lineOf(answer: Pick<RawResponse, 'headers'> | undefined): Promise<LogLine>;
   /** Everything on stdout and stderr so far. */
   logText(): string;
   /** The page of metrics, as it is now, asked for with the admin token of the configuration where it has one. */
   metrics(): Promise<string>;
+  /** What `/readyz` says, to whoever has no token. */
+  readiness(query?: string): Promise<Readiness>;
   /** The gauge of requests in flight. */
   inFlight(): Promise<number>;
   /** Sends the signal, SIGTERM by default, and waits for the end. */
@@ -105,8 +115,9 @@ export async function startGateway(
   const listen = String(ready['listen']);
   const adminUrl = `http://${String(ready['admin'])}`;
   // A silent connection is ended after some seconds, which may be when it is taken again.
-  const headers = { ...authorizationIn(whole), connection: 'close' };
-  const metrics = async (): Promise<string> => (await fetch(`${adminUrl}/metrics`, { headers })).text();
+  const connection = 'close';
+  const metrics = async (): Promise<string> =>
+    (await fetch(`${adminUrl}/metrics`, { headers: { ...authorizationIn(whole), connection } })).text();
   return {
     url: `http://${listen}`,
     port: Number(listen.slice(listen.lastIndexOf(':') + 1)),
@@ -116,8 +127,19 @@ export async function startGateway(
     folder,
     configFile,
     logs: output.logs,
+    lineOf(answer) {
+      const id = answer?.headers['x-request-id'];
+      return until(() => output.logs().find(({ requestId }) => requestId === id), {
+        what: `the log line of ${id}`,
+      });
+    },
     logText: output.text,
     metrics,
+    async readiness(query = '') {
+      const answer = await fetch(`${adminUrl}/readyz${query}`, { headers: { connection } });
+      const { reasons } = (await answer.json()) as Pick<Readiness, 'reasons'>;
+      return { status: answer.status, reasons };
+    },
     inFlight: async () => Number(/^gatehouse_requests_in_flight (\d+)$/m.exec(await metrics())?.[1]),
     exited,
     async stop(signal = 'SIGTERM') {
