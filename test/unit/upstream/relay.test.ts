@@ -56,7 +56,7 @@ async function openRelay(
 /** The same with the request sent, and some of the answer waiting already. */
 async function startRelay(t: TestContext, idleMs?: number) {
   const opened = await openRelay(t, idleMs === undefined ? {} : { idleMs });
-  const { relay, res } = opened;
+  const { client, relay, res, over, progress } = opened;
   relay.answerBegins(200, []);
   const sent: Buffer[] = [];
   const send = (bytes: Buffer): void => {
@@ -69,7 +69,13 @@ async function startRelay(t: TestContext, idleMs?: number) {
   }
   // Its time runs from here only: if it were given up before, on a busy machine, the loop above would never end.
   relay.requestSent();
-  return { ...opened, send, sent };
+  const arrivesWhole = async (): Promise<void> => {
+    const [answer] = await client.responses(1);
+    await over;
+    assert.equal(progress.cut, undefined);
+    assert.ok(answer?.body.equals(Buffer.concat(sent)), `${answer?.body.length} bytes`);
+  };
+  return { ...opened, send, sent, arrivesWhole };
 }
 
 for (const isHeadOut of [false, true]) {
@@ -154,49 +160,37 @@ test('an answer that stands behind others on its connection is not told to be wh
 });
 
 test('small pieces of an answer that has to wait are gathered, and it arrives whole', async (t) => {
-  const { client, relay, source, writes, over, progress, send, sent } = await startRelay(t);
+  const { client, relay, source, writes, send, arrivesWhole } = await startRelay(t);
   const before = writes.callCount();
   for (let at = 0; at < 100_000 && !source.paused; at += 1) send(Buffer.from([97 + (at % 26)]));
   assert.ok(source.paused, 'the upstream goes on and on');
   assert.ok(writes.callCount() - before < 10, `${writes.callCount() - before} writes wait`);
 
-  const answers = client.responses(1);
   client.socket.resume();
   await until(() => !source.paused);
   for (let at = 0; at < 100; at += 1) send(Buffer.from([65 + (at % 26)]));
   relay.answerEnded();
-  const [answer] = await answers;
-  await over;
-  assert.equal(progress.cut, undefined);
-  assert.ok(answer?.body.equals(Buffer.concat(sent)));
+  await arrivesWhole();
 });
 
 test('what still comes of an answer that was told to stop waits with the rest', async (t) => {
-  const { client, relay, res, source, over, progress, send, sent } = await startRelay(t);
+  const { client, relay, res, source, send, arrivesWhole } = await startRelay(t);
   while (!source.paused) send(Buffer.alloc(32 * 1024, '.'));
   const listeners = res.listenerCount('drain');
   for (let more = 0; more < 20; more += 1) send(Buffer.alloc(32 * 1024, '-'));
   assert.equal(res.listenerCount('drain'), listeners);
-  const answers = client.responses(1);
   client.socket.resume();
   await until(() => !source.paused);
   relay.answerEnded();
-  const [answer] = await answers;
-  await over;
-  assert.equal(progress.cut, undefined);
-  assert.ok(answer?.body.equals(Buffer.concat(sent)));
+  await arrivesWhole();
 });
 
 test('what waits to be sent when an answer ends arrives as well', async (t) => {
-  const { client, relay, over, progress, send, sent } = await startRelay(t);
+  const { client, relay, send, arrivesWhole } = await startRelay(t);
   for (let at = 0; at < 100; at += 1) send(Buffer.from([65 + (at % 26)]));
   relay.answerEnded();
-  const answers = client.responses(1);
   client.socket.resume();
-  const [answer] = await answers;
-  await over;
-  assert.equal(progress.cut, undefined);
-  assert.ok(answer?.body.equals(Buffer.concat(sent)), `${answer?.body.length} bytes`);
+  await arrivesWhole();
 });
 
 for (const event of ['drain', 'close'] as const) {
