@@ -105,12 +105,6 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
       line: /the store cannot be opened: .*not a SQLite database/,
     },
     {
-      title: 'a store in a folder that is a file',
-      config: { store: `sqlite:${notDatabase}/gatehouse.db` },
-      code: 74,
-      line: /the store cannot be opened: cannot open \S+\/notes\.txt\/gatehouse\.db/,
-    },
-    {
       title: 'a store that another program keeps locked',
       config: { store: `sqlite:${locked}` },
       code: 74,

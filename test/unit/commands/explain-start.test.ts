@@ -3,19 +3,17 @@ import { test, type TestContext } from 'node:test';
 import { explainStart } from '../../../src/commands/explain-start.ts';
 import { CannotStart } from '../../../src/commands/workers/worker-end.ts';
 import type { Config } from '../../../src/config/config.ts';
-import { StoreUnavailable } from '../../../src/stores/ledger.ts';
-import { SpoolUnavailable } from '../../../src/uploads/spool.ts';
 
 const config = {
   listen: { host: '127.0.0.1', port: 8080 },
   admin: { listen: { host: 'admin.test', port: 9090 }, tokens: [] },
 } as unknown as Config;
 
-function explained(t: TestContext, error: unknown, by = config): readonly [number, string] {
+function explained(t: TestContext, error: unknown): readonly [number, string] {
   const said: string[] = [];
   const { mock } = t.mock.method(process.stderr, 'write', (text: string) => void said.push(text));
   try {
-    return [explainStart(error, by), said.join('')];
+    return [explainStart(error, config), said.join('')];
   } finally {
     mock.restore();
   }
@@ -46,11 +44,6 @@ test('a worker that said why it cannot start is not spoken for, nor is one that 
 });
 
 const busy: readonly (readonly [string, object, string])[] = [
-  [
-    'the port of callers',
-    { code: 'EADDRINUSE', address: '127.0.0.1', port: 8080 },
-    '127.0.0.1:8080 (listen): another process uses it',
-  ],
   [
     'a port of callers at a name, which the system calls by its address,',
     { code: 'EADDRINUSE', address: '127.0.0.9', port: 8080 },
@@ -98,29 +91,12 @@ for (const [name, over, says] of busy) {
   });
 }
 
-test('of two addresses with one port the one that cannot be opened is named', (t) => {
-  const other = { ...config, admin: { ...config.admin, listen: { host: '127.0.0.2', port: 8080 } } };
-  const taken = failedTo('listen', { code: 'EADDRINUSE', address: '127.0.0.2', port: 8080 });
-  const says = 'gatehouse: cannot listen on 127.0.0.2:8080 (admin.listen): another process uses it\n';
-  assert.deepEqual(explained(t, taken, other), [69, says]);
-});
-
-test('a store and a folder that cannot be used have their own codes, and say why', (t) => {
-  const away = new StoreUnavailable('it is away', { mayHaveHappened: false });
-  assert.deepEqual(explained(t, away), [74, 'gatehouse: the store cannot be opened: it is away\n']);
-  const [code, said] = explained(t, new SpoolUnavailable('/nowhere', failedTo('access', { code: 'ENOENT' })));
-  assert.equal(code, 69);
-  assert.match(said, /^gatehouse: .*\/nowhere/);
-  const fault = new TypeError('x is no function');
-  assert.throws(() => explained(t, fault), fault);
-});
-
 test('a process that cannot be made is told of, and what is no failure of a start is thrown on', (t) => {
   const [code, said] = explained(t, failedTo('spawn node', {}));
   assert.deepEqual(
     [code, said],
     [69, 'gatehouse: no process can be made for a worker: the system says why\n'],
   );
-  const fault = failedTo('read', {});
-  assert.throws(() => explained(t, fault), fault);
+  for (const fault of [failedTo('read', {}), new TypeError('x is no function')])
+    assert.throws(() => explained(t, fault), fault);
 });
