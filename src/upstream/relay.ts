@@ -22,8 +22,7 @@ export interface LaneParts extends AnswerParts {
 
 /** What an answer is held to. */
 interface AnswerBounds {
-  /** Without `responseMs` somebody else times the head. */
-  readonly timeouts: Pick<UpstreamConfig['timeouts'], 'idleMs'> & { readonly responseMs?: number };
+  readonly timeouts: Pick<UpstreamConfig['timeouts'], 'responseMs' | 'idleMs'>;
   /** Where the relay has its seat, or waits for one. */
   readonly seats: Seats;
   /** Called before the listener is told how it ended. */
@@ -95,20 +94,25 @@ export class Relay implements AnswerListener, Guest {
   }
 
   /**
-   * Starts its time for a connection; `connected` starts that for the head of its answer. An upstream that sends 1xx for ever does
+   * Starts its time for a connection; `requestSent` starts that for the head of its answer. An upstream that sends 1xx for ever does
    * not put off its end.
    */
   startClock(): void {
     this.#startedAt = performance.now();
     const { responseMs } = this.#bounds.timeouts;
-    if (responseMs === undefined) return;
     this.#headTime ??= new Countdown(responseMs, () => this.breakOff(new ResponseTimeout(responseMs)));
     this.#headTime.start();
   }
 
+  /** Somebody else times the connection, or what is waited for is the client's to send. */
+  stopClock(): void {
+    this.#headTime?.pause();
+  }
+
   connected(source: AnswerSource): void {
     this.#source = source;
-    this.startClock();
+    this.stopClock();
+    this.#startedAt = performance.now();
     this.#parts.listener.connected();
   }
 
@@ -126,8 +130,8 @@ export class Relay implements AnswerListener, Guest {
   requestSent(): void {
     this.requestLeaves();
     this.#left = 'all';
-    this.#startedAt = performance.now();
-    if (this.#state === 'flowing') this.#expectMore();
+    if (this.#state === 'awaited') this.startClock();
+    else if (this.#state === 'flowing') this.#expectMore();
   }
 
   /** Finished or given up: it takes no more of an answer. */
@@ -179,6 +183,7 @@ export class Relay implements AnswerListener, Guest {
     this.#progress.upstreamMs = performance.now() - this.#startedAt;
     this.#parts.listener.begin();
     this.#progress.answered = 101;
+    this.#headTime?.end();
     this.#state = 'over';
   }
 

@@ -47,8 +47,7 @@ export class BodySender {
     );
   }
 
-  /** Calls `whenSent` once all of it has been written. */
-  async send(whenSent: () => void): Promise<void> {
+  async send(): Promise<void> {
     // By then it is known what has become of a kept connection, which may be closed already.
     if (this.#outgoing.reusedSocket) await new Promise<void>(whenAllIsRead);
     if (!this.#mayWrite()) return;
@@ -66,9 +65,7 @@ export class BodySender {
       this.#relay.breakOff(refusalFor(error));
       return;
     }
-    if (!this.#mayWrite()) return;
-    this.#end();
-    whenSent();
+    if (this.#mayWrite()) this.#end();
   }
 
   /**

@@ -6,14 +6,7 @@ import type { UpstreamConfig } from '../../config/config.ts';
 import { afterReading, allIsRead } from '../../waiting/when-all-is-read.ts';
 import { gatherPieces } from '../../wire/gather-pieces.ts';
 import { endReadablyAfterLast } from '../../wire/linger.ts';
-import {
-  ClientGone,
-  ConnectTimeout,
-  errorOf,
-  NonsenseAnswer,
-  ResponseTimeout,
-  switchedUnasked,
-} from '../failures.ts';
+import { ClientGone, ConnectTimeout, errorOf, NonsenseAnswer, switchedUnasked } from '../failures.ts';
 import { checkSwitch, type Handshake } from '../handshake.ts';
 import { hangUp } from '../hang-up.ts';
 import type { OpenSocket } from '../open-sockets.ts';
@@ -63,28 +56,25 @@ export class StreamedExchange implements AnswerSource {
   /** Set once there is a connection. */
   #sender: BodySender | undefined;
   #answer: IncomingMessage | undefined;
-  /** Cancels the current deadline, if there is one. */
-  #disarm = (): void => {};
+  /** Ends the time to connect, while that runs. */
+  #stopWaiting: (() => void) | undefined;
 
   constructor(
     { body, switching }: StreamedRequest,
     res: ServerResponse,
     { parts, bounds }: { readonly parts: LaneParts; readonly bounds: StreamedBounds },
   ) {
-    const { timeouts, seats } = bounds;
     this.#body = body;
     this.#switching = switching;
     this.#parts = parts;
     this.#res = res;
-    this.#timeouts = timeouts;
-    this.#seats = seats;
-    // The relay would time the head while the body is still arriving; here that time starts once the body has been sent.
-    const { idleMs } = timeouts;
-    this.#relay = new Relay(res, parts, { seats, timeouts: { idleMs }, whenOver: () => this.#stop() });
+    this.#timeouts = bounds.timeouts;
+    this.#seats = bounds.seats;
+    this.#relay = new Relay(res, parts, { ...bounds, whenOver: () => this.#stop() });
   }
 
   begin(open: OpenOutgoing): void {
-    this.#arm(this.#timeouts.responseMs, ResponseTimeout);
+    this.#relay.startClock();
     // One turn of the loop before a kept connection is taken: by then anything the upstream sent on it unasked has been noticed,
     // and is not taken for the answer (CVE-2026-48931).
     this.#seats.take(this.#relay, () => setImmediate(() => this.#open(open)));
@@ -105,7 +95,9 @@ export class StreamedExchange implements AnswerSource {
     outgoing.once('socket', (socket) => {
       judgeHead(outgoing, socket, (reason) => this.#relay.breakOff(reason));
       if (!socket.connecting) return this.#connected();
-      this.#arm(this.#timeouts.connectMs, ConnectTimeout);
+      this.#relay.stopClock();
+      const { connectMs } = this.#timeouts;
+      this.#stopWaiting = afterReading(connectMs, () => this.#relay.breakOff(new ConnectTimeout(connectMs)));
       socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', () => this.#connected());
     });
     outgoing.once('response', (answer) => this.#receive(answer));
@@ -137,7 +129,7 @@ export class StreamedExchange implements AnswerSource {
 
   #connected(): void {
     if (this.#relay.isOver) return;
-    this.#disarm();
+    this.#stopWaiting?.();
     this.#relay.connected(this);
     this.#sender = new BodySender({
       body: this.#body,
@@ -145,9 +137,7 @@ export class StreamedExchange implements AnswerSource {
       relay: this.#relay,
       idleMs: this.#timeouts.idleMs,
     });
-    void this.#sender.send(() => {
-      if (this.#answer === undefined) this.#arm(this.#timeouts.responseMs, ResponseTimeout);
-    });
+    void this.#sender.send();
   }
 
   #receive(answer: IncomingMessage): void {
@@ -160,7 +150,6 @@ export class StreamedExchange implements AnswerSource {
     gatherPieces(answer);
     // The rest of a body that nobody wants is still to come, so the client's connection cannot be used again.
     if (!this.#res.req.complete) this.#res.shouldKeepAlive = false;
-    this.#disarm();
     answer.on('data', (chunk: Buffer) => this.#relay.answerGoesOn(chunk));
     answer.once('end', () => {
       if (answer.complete) this.#finish();
@@ -179,7 +168,6 @@ export class StreamedExchange implements AnswerSource {
       checkSwitch(answer, switching.handshake.key);
       switching.putBack();
       this.#relay.answerSwitches(answer.rawHeaders);
-      this.#disarm();
       const { client, handshake } = switching;
       await joinSockets({ client, upstream, idleMs: handshake.idleMs, progress });
       listener.resolve();
@@ -196,18 +184,13 @@ export class StreamedExchange implements AnswerSource {
     this.#relay.answerEnded();
   }
 
-  #arm(ms: number, Timeout: new (ms: number) => Error): void {
-    this.#disarm();
-    this.#disarm = afterReading(ms, () => this.#relay.breakOff(new Timeout(ms)));
-  }
-
   /** What happens to the connection after a whole answer is no concern of the client. */
   #fail(error: Error): void {
     if (this.#answer?.complete !== true) this.#relay.answerFailed(error);
   }
 
   #stop(): void {
-    this.#disarm();
+    this.#stopWaiting?.();
     this.#sender?.stop();
     void this.#partWithConnection();
   }

@@ -5,6 +5,7 @@ import { costMax } from '../../../src/config/plan-rule.ts';
 import { type AnswerSource, Relay } from '../../../src/upstream/relay.ts';
 import { Seats } from '../../../src/upstream/seats.ts';
 import { whenAllIsRead } from '../../../src/waiting/when-all-is-read.ts';
+import { fakeTimers } from '../../helpers/fake-timers.ts';
 import { holdUp } from '../../helpers/hold-up.ts';
 import { listen } from '../../helpers/listen.ts';
 import { until } from '../../helpers/poll.ts';
@@ -137,6 +138,24 @@ test('of an answer that breaks off in the turn in which it began nothing is sent
   await new Promise<void>(whenAllIsRead);
   assert.equal(res.headersSent, false);
   assert.deepEqual([progress.answered, progress.bytesOut], [undefined, 0]);
+});
+
+test('the time for a connection is over with that, and the time for an answer begins when the request has been sent', async (t) => {
+  const { relay, source, over } = await openRelay(t, { responseMs: 20 });
+  const pass = fakeTimers(t);
+  const failures: unknown[] = [];
+  over.catch((cause: unknown) => failures.push(cause));
+  const letTimePass = async (): Promise<void> => {
+    pass(20);
+    await new Promise(setImmediate);
+  };
+  relay.startClock();
+  relay.connected(source);
+  await letTimePass();
+  assert.deepEqual(failures, []);
+  relay.requestSent();
+  await letTimePass();
+  assert.match(String(failures), /no answer within 20 ms/);
 });
 
 test('the time for an answer is over with its head, however long the rest takes', async (t) => {

@@ -25,7 +25,7 @@ test('what an upstream took while the process was held up it took in time', asyn
     holdUp(2 * idleMs);
   });
   const sender = new BodySender({ body, outgoing, relay, idleMs });
-  await new Promise<void>((resolve) => void sender.send(resolve));
+  await sender.send();
   assert.deepEqual(failures, []);
   sender.stop();
 });
@@ -37,7 +37,7 @@ for (const order of ['waits when its', 'comes while its', 'comes after its'] as 
     const outgoing = outgoingThat(() => undefined);
     const sender = new BodySender({ body, outgoing, relay, idleMs: 20 });
     const send = async (): Promise<void> => {
-      void sender.send(() => undefined);
+      void sender.send();
       await nextTurn();
     };
     const letTimePass = async (): Promise<void> => {
@@ -63,7 +63,7 @@ test('an upstream that has taken what came is not timed, nor when the client rea
   const outgoing = outgoingThat((whenTaken) => whenTaken());
   const { promise: rest, resolve: end } = Promise.withResolvers<void>();
   const sender = new BodySender({ body: arrivingUntil(rest), outgoing, relay, idleMs: 20 });
-  const sent = sender.send(() => undefined);
+  const sent = sender.send();
   await nextTurn();
   for (let time = 0; time < 2; time += 1) {
     pass(20);
@@ -82,7 +82,7 @@ test('what is wrong with the rest of a body, which nobody wants any more, breaks
   const outgoing = outgoingThat((whenTaken) => whenTaken());
   const { promise: rest, reject: spoil } = Promise.withResolvers<void>();
   const sender = new BodySender({ body: arrivingUntil(rest), outgoing, relay, idleMs: 20 });
-  const sent = sender.send(() => undefined);
+  const sent = sender.send();
   await nextTurn();
   assert.equal(sender.giveUpRest(), true);
   spoil(new Error('it is too large'));

@@ -6,6 +6,7 @@ import { noBody } from '../../../../src/bodies/body.ts';
 import { createTrust } from '../../../../src/upstream/connect.ts';
 import { Seats } from '../../../../src/upstream/seats.ts';
 import { createStreamedLane, type StreamedLane } from '../../../../src/upstream/streamed/streamed-lane.ts';
+import { openBlackHole } from '../../../helpers/black-hole.ts';
 import { listen } from '../../../helpers/listen.ts';
 import { until } from '../../../helpers/poll.ts';
 import { noProgress } from '../../../helpers/progress.ts';
@@ -45,8 +46,28 @@ test('a request whose client leaves before its turn opens no connection', async 
   assert.equal(upstream.sockets.size, 1);
 });
 
+test('the time for an answer does not run while a connection is being made', async (t) => {
+  const target = new URL(`http://127.0.0.1:${await openBlackHole(t)}`);
+  const bounds = { seats: new Seats(1), trust: createTrust(undefined) };
+  const lane = createStreamedLane(
+    target,
+    { timeouts: { ...timeouts, connectMs: 200, responseMs: 50 } },
+    bounds,
+  );
+  t.after(() => lane.close());
+  const clients = await openClients(t);
+  const { res } = await clients.next();
+  const failure = await new Promise<Error>((fail) => send(lane, res, fail));
+  res.destroy();
+  assert.equal(failure.message, 'no connection within 200 ms');
+});
+
 /** Has a lane answer, and ends the answer where it fails. */
-function send(lane: StreamedLane, res: ServerResponse): void {
+function send(
+  lane: StreamedLane,
+  res: ServerResponse,
+  reject: (failure: Error) => void = () => void res.destroy(),
+): void {
   const request = {
     method: 'POST',
     path: '/',
@@ -60,7 +81,7 @@ function send(lane: StreamedLane, res: ServerResponse): void {
     costHeader: undefined,
     whenWhole: undefined,
     progress: noProgress(),
-    listener: { connected: ignore, begin: ignore, resolve: ignore, reject: () => void res.destroy() },
+    listener: { connected: ignore, begin: ignore, resolve: ignore, reject },
   });
 }
 
