@@ -81,6 +81,24 @@ test('units that find no room to go back are kept until there is', async () => {
   assert.equal(leases.counts.leases, 0);
 });
 
+test('so they are while the store is there, and only the step that fills the room cannot be taken', async () => {
+  const scene = createLedgerScene();
+  let isSpoilt = true;
+  const charge: Ledger['charge'] = (order) =>
+    isSpoilt ? Promise.reject(new Unreadable('spoilt')) : scene.ledger.charge(order);
+  const leases = new Leases({ ...scene.options, stepsMax: 1, ledger: { ...scene.ledger, charge } });
+  const bob = await leases.reserve({ keyId: 'bob', plan, cost: 1 });
+  const spent = await warmUp(scene, leases);
+  assert.ok(bob.kind === 'reservation');
+  leases.settle(bob, 2);
+  await scene.clock.pass(3000);
+  assert.deepEqual([leases.counts.leases, leases.counts.waitingSteps], [1, 1]);
+  isSpoilt = false;
+  await scene.clock.pass(3000);
+  assert.deepEqual([leases.counts.leases, leases.counts.droppedSteps], [0, 0]);
+  assert.equal(scene.ledger.used('ada', 'month', may), spent);
+});
+
 test('units on their way back are not dropped to tell that another key has spent what it held', async () => {
   const { scene, leases, spent } = await openWarm({ stepsMax: 1 });
   const ofBob = { keyId: 'bob', plan, cost: 1 };
@@ -340,6 +358,35 @@ test('what is owed is charged on top of usage that was set meanwhile, unless it 
     assert.equal(scene.ledger.used('ada', 'month', may), used);
     assert.equal(leases.counts.owingKeys, 0);
   }
+});
+
+test('what a key owes adds up where it is: in an outage one charge waits for the store', async () => {
+  const { scene, leases } = openLeases();
+  scene.weather.refuses = true;
+  for (let turn = 0; turn < 8; turn += 1) {
+    leases.settle(await take(leases, allowed), 1);
+    await scene.clock.pass(500);
+  }
+  assert.deepEqual([leases.counts.waitingSteps, leases.counts.owingKeys], [1, 1]);
+  scene.weather.refuses = false;
+  await scene.clock.pass(1000);
+  assert.equal(scene.ledger.used('ada', 'month', may), 8);
+});
+
+test('what is owed is charged although a step of another key waits, whose counter is spoilt', async () => {
+  const scene = createLedgerScene();
+  const charge: Ledger['charge'] = (order) =>
+    order.keyId === 'bob' ? Promise.reject(new Unreadable('spoilt')) : scene.ledger.charge(order);
+  const leases = new Leases({ ...scene.options, ledger: { ...scene.ledger, charge } });
+  const bob = await leases.reserve({ keyId: 'bob', plan, cost: 1 });
+  assert.ok(bob.kind === 'reservation');
+  leases.settle(bob, 2);
+  scene.weather.refuses = true;
+  leases.settle(await take(leases, allowed), 1);
+  scene.weather.refuses = false;
+  await scene.clock.pass(1000);
+  assert.equal(leases.counts.waitingSteps, 1);
+  assert.equal(scene.ledger.used('ada', 'month', may), 1);
 });
 
 test('allow refuses while too many keys owe', async () => {
