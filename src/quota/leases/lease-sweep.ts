@@ -67,7 +67,7 @@ export class LeaseSweep {
         this.#unswept = this.#book.values();
         return true;
       }
-      if (!next.value.drawing && next.value.waiting === undefined) this.#sweepLease(next.value, mono);
+      if (!next.value.drawing) this.#sweepLease(next.value, mono);
     }
     return false;
   }

@@ -35,7 +35,7 @@ const paceMs = 1000;
 export class Lease {
   readonly keyId: string;
   readonly plan: PlanRule;
-  /** A draw for it is under way. */
+  /** A draw for it is under way, as there always is while somebody waits. */
   drawing = false;
   /** Undefined when nobody waits. */
   waiting: Line<Waiter> | undefined;
@@ -233,10 +233,9 @@ export class Lease {
     this.#deniedUntil = 0;
   }
 
-  /** Whether it knows of nothing but a draw that was spent at once, and nobody waits for another. */
+  /** Whether it knows of nothing but a draw that was spent at once. */
   isBare(mono: number): boolean {
-    const holdsNone = this.#units === 0 && this.#size === 0 && this.#told === 0;
-    return holdsNone && this.waiting === undefined && !this.hasDenied(mono);
+    return this.#units === 0 && this.#size === 0 && this.#told === 0 && !this.hasDenied(mono);
   }
 
   /** Whether a request has just been turned away. */
