@@ -76,9 +76,8 @@ export class LeaseSweep {
     const restedMs = lease.restedMs(mono);
     const idle = restedMs >= idleMs;
     if (lease.units > 0 && this.#steps.outbox.hasRoom) {
-      const isCurrent = lease.isCurrent(this.#time, mono);
-      if (isCurrent && this.#steps.outbox.down) this.#askWith(lease);
-      else if (isCurrent && !idle && !this.#isStranded(lease, restedMs)) this.#trim(lease, mono);
+      if (this.#steps.outbox.down && lease.isCurrent(this.#time, mono)) this.#askWith(lease);
+      else if (!idle && !this.#isStranded(lease, restedMs)) this.#trim(lease, mono);
       else this.#steps.retire(lease);
     }
     if (lease.units === 0 && (idle || (restedMs >= sweepMs && this.#mayGoEarly(lease, mono))))
