@@ -53,15 +53,7 @@ export function resolveConfig({ file, raw, checks, warnings }: CheckedConfig): C
     keys: raw.keys.map(resolveKey),
     upstreams: mapOf(raw.upstreams, resolveUpstream),
     versions,
-    routes: raw.routes.map((route) =>
-      resolveRoute(route, {
-        base: raw.basePath,
-        upstreams: raw.upstreams,
-        versions,
-        check: checks.get(route),
-        requestMs: duration(raw.limits.requestTimeout),
-      }),
-    ),
+    routes: raw.routes.map((route) => resolveRoute(route, { raw, versions, check: checks.get(route) })),
     usagePath: raw.usage === undefined ? undefined : pathBelow(raw.basePath, raw.usage.path),
     errors: new Map(Object.entries(raw.errors)) as Config['errors'],
     limits: resolveLimits(raw.limits),

@@ -13,18 +13,14 @@ type RawFile = NonNullable<RawBody['file']>;
 
 /** What a route is resolved with, besides its own text. */
 interface RouteSurroundings {
-  readonly base: string;
-  readonly upstreams: RawConfig['upstreams'];
+  readonly raw: RawConfig;
   readonly versions: ReadonlyMap<string, Version>;
   readonly check: BodyCheck | undefined;
-  readonly requestMs: number;
 }
 
 /** Turns a checked route into the one that requests take. */
-export function resolveRoute(
-  route: RawRoute,
-  { base, upstreams, versions, check, requestMs }: RouteSurroundings,
-): Route {
+export function resolveRoute(route: RawRoute, { raw, versions, check }: RouteSurroundings): Route {
+  const { basePath: base, upstreams, limits } = raw;
   const path = pathBelow(base, route.path);
   const version = versions.get(route.path.split('/')[1] ?? '');
   const upstream = checked(route.upstream ?? version?.upstream);
@@ -37,17 +33,17 @@ export function resolveRoute(
     version,
     cost: route.cost,
     costHeader: route.costHeader === undefined ? undefined : fold(route.costHeader),
-    body: resolveBody(route.body, check, requestMs),
+    body: resolveBody(route.body, check, limits.requestTimeout),
     upgrade: resolveUpgrade(route.upgrade),
   };
 }
 
-function resolveBody(body: RawRoute['body'], check: BodyCheck | undefined, requestMs: number): BodyRule {
+function resolveBody(body: RawRoute['body'], check: BodyCheck | undefined, requestTimeout: string): BodyRule {
   if (typeof body === 'string') return { kind: 'none' };
   const { json, upload, file, any } = body;
   if (json !== undefined) return resolveJson(json, check);
   if (upload !== undefined) return resolveForm(upload, check);
-  return file === undefined ? resolveAny(checked(any), requestMs) : resolveFile(file);
+  return file === undefined ? resolveAny(checked(any), requestTimeout) : resolveFile(file);
 }
 
 function resolveJson(json: NonNullable<RawBody['json']>, check: BodyCheck | undefined): BodyRule {
@@ -56,9 +52,10 @@ function resolveJson(json: NonNullable<RawBody['json']>, check: BodyCheck | unde
   return { kind: 'json', ...bounds, suffixed, schema: check && { check, onMismatch } };
 }
 
-function resolveAny({ maxSize, minRate, timeout }: NonNullable<RawBody['any']>, requestMs: number): BodyRule {
+function resolveAny(any: NonNullable<RawBody['any']>, requestTimeout: string): BodyRule {
+  const { maxSize, minRate, timeout = requestTimeout } = any;
   const arrival = {
-    timeoutMs: timeout === undefined ? requestMs : duration(timeout),
+    timeoutMs: duration(timeout),
     bytesPerSecondMin: minRate === undefined ? 0 : size(minRate),
   };
   return { kind: 'any', sizeMax: size(maxSize), arrival };
