@@ -1,22 +1,32 @@
 import { PatternTooLarge } from './pattern-tree.ts';
 
-/** Sets of characters, a bit for each character of a sample. */
+/** Sets of characters, a bit for each kind that a pattern tells apart. */
 export interface CharacterSets {
   readonly of: (text: string) => bigint;
   readonly all: bigint;
 }
 
 /**
- * What each of these parts of a pattern takes (`a`, `\w`, `[^,]`), asked of the engine itself. The sample is ASCII, a few of the
- * other kinds, every character that one of the parts names, and one of each kind told apart by parts that look beyond ASCII:
- * enough to tell whether two parts overlap. Throws `PatternTooLarge`.
+ * What each of these parts of a pattern takes (`a`, `\w`, `[^,]`), asked of the engine itself, with one character of each kind that they
+ * tell apart: of ASCII, a few others, every character that a part names and, if one looks beyond ASCII, most of the rest. Throws
+ * `PatternTooLarge`.
  */
 export function characterSets(parts: readonly string[]): CharacterSets {
-  const different = [...new Set(parts)];
-  const kinds = kindsOf(different.filter((part) => isClassBeyondAscii(part)));
-  const sample = [...new Set([...ascii, ...others, ...kinds, ...different.flatMap(namedIn)])];
-  if (different.filter((part) => !isLiteral(part)).length * sample.length > testsMax)
-    throw new PatternTooLarge();
+  // `\b` asks for word characters.
+  const different = new Set([...parts, String.raw`\w`]);
+  const classes = [...different].filter((part) => !isLiteral(part) && !backReference.test(part));
+  const isWide = classes.some((part) => looksBeyondAscii.test(part));
+  if (classes.length > (isWide ? wideClassesMax : classesMax)) throw new PatternTooLarge();
+  const literals = new Set(parts.filter(isLiteral));
+  const few = new Set([...ascii, ...others, ...parts.flatMap(namedIn)]).difference(literals);
+  let kinds = [[...few].join('') + (isWide ? (beyondAscii ??= listBeyondAscii()) : '')];
+  for (const part of classes) {
+    const taken = new RegExp(`(?:${part})+`, 'gu');
+    kinds = kinds.flatMap((kind) => [(kind.match(taken) ?? []).join(''), kind.replace(taken, '')]);
+    kinds = kinds.filter((kind) => kind !== '');
+  }
+  const firsts = kinds.map((kind) => String.fromCodePoint(kind.codePointAt(0) ?? 0));
+  const sample = [...new Set(['\0', ...literals, ...firsts])];
   const all = (1n << BigInt(sample.length)) - 1n;
   const known = new Map<string, bigint>();
   const anything = all & ~1n; // less one, as `[^]` alone is known to take all
@@ -35,35 +45,19 @@ export function characterSets(parts: readonly string[]): CharacterSets {
   return { of: (part) => known.getOrInsertComputed(part, read), all };
 }
 
-const ascii = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));
+/** Without the first, which stands for itself: `anything` lacks it. */
+const ascii = Array.from({ length: 127 }, (_, at) => String.fromCharCode(at + 1));
 const others = Array.from('\u0085\u00a0éÉßж\u0301\u0660中한\u2028\ufeff€😀');
 const backReference = /^(?:\(\?[ims]+:)?\\(?:[1-9]|k)/;
 const looksBeyondAscii = /\\p|[^\0-\x7f]|\[.*\\[ux]/isu;
 const oneCharacter = /^[^]$/u;
 /** About 100 and 200 ms. */
-const testsMax = 300_000;
-const classesMax = 32;
+const classesMax = 300;
+const wideClassesMax = 32;
 
 /** A character by itself takes no other, and is in the sample anyway. */
 function isLiteral(part: string): boolean {
   return part !== '.' && oneCharacter.test(part);
-}
-
-function isClassBeyondAscii(part: string): boolean {
-  return looksBeyondAscii.test(part) && !backReference.test(part) && !isLiteral(part);
-}
-
-/** One character of each kind that these parts tell apart. */
-function kindsOf(parts: readonly string[]): string[] {
-  if (parts.length === 0) return [];
-  if (parts.length > classesMax) throw new PatternTooLarge();
-  let kinds = [(beyondAscii ??= listBeyondAscii())];
-  for (const part of parts) {
-    const taken = new RegExp(`(?:${part})+`, 'gu');
-    kinds = kinds.flatMap((kind) => [(kind.match(taken) ?? []).join(''), kind.replace(taken, '')]);
-    kinds = kinds.filter((kind) => kind !== '');
-  }
-  return kinds.map((kind) => String.fromCodePoint(kind.codePointAt(0) ?? 0));
 }
 
 let beyondAscii: string | undefined;
