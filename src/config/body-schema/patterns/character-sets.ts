@@ -4,6 +4,7 @@ import { PatternTooLarge } from './pattern-tree.ts';
 export interface CharacterSets {
   readonly of: (text: string) => bigint;
   readonly all: bigint;
+  readonly kinds: readonly bigint[];
 }
 
 /**
@@ -19,15 +20,17 @@ export function characterSets(parts: readonly string[]): CharacterSets {
   if (classes.length > (isWide ? wideClassesMax : classesMax)) throw new PatternTooLarge();
   const literals = new Set(parts.filter(isLiteral));
   const few = new Set([...ascii, ...others, ...parts.flatMap(namedIn)]).difference(literals);
-  let kinds = [[...few].join('') + (isWide ? (beyondAscii ??= listBeyondAscii()) : '')];
+  let texts = [[...few].join('') + (isWide ? (beyondAscii ??= listBeyondAscii()) : '')];
   for (const part of classes) {
     const taken = new RegExp(`(?:${part})+`, 'gu');
-    kinds = kinds.flatMap((kind) => [(kind.match(taken) ?? []).join(''), kind.replace(taken, '')]);
-    kinds = kinds.filter((kind) => kind !== '');
+    texts = texts.flatMap((text) => [(text.match(taken) ?? []).join(''), text.replace(taken, '')]);
+    texts = texts.filter((text) => text !== '');
   }
-  const firsts = kinds.map((kind) => String.fromCodePoint(kind.codePointAt(0) ?? 0));
+  const firsts = texts.map((text) => String.fromCodePoint(text.codePointAt(0) ?? 0));
   const sample = [...new Set(['\0', ...literals, ...firsts])];
-  const all = (1n << BigInt(sample.length)) - 1n;
+  const kinds = sample.map((_, at) => 1n << BigInt(at));
+  const union = (some: readonly bigint[]): bigint => some.reduce((set, kind) => set | kind, 0n);
+  const all = union(kinds);
   const known = new Map<string, bigint>();
   const anything = all & ~1n; // less one, as `[^]` alone is known to take all
   const read = (part: string): bigint => {
@@ -35,14 +38,11 @@ export function characterSets(parts: readonly string[]): CharacterSets {
     // What an earlier group took may be anything.
     if (backReference.test(part)) return anything;
     const expression = new RegExp(`^(?:${part})$`, 'u');
-    const set = sample.reduce(
-      (bits, one, at) => (expression.test(one) ? bits | (1n << BigInt(at)) : bits),
-      0n,
-    );
+    const set = union(kinds.filter((_, at) => expression.test(sample[at] ?? '')));
     // Nothing is known of what the sample lacks.
     return set === 0n ? anything : set;
   };
-  return { of: (part) => known.getOrInsertComputed(part, read), all };
+  return { of: (part) => known.getOrInsertComputed(part, read), all, kinds };
 }
 
 /** Without the first, which stands for itself: `anything` lacks it. */

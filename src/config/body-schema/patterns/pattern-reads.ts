@@ -21,16 +21,14 @@ export function mostReads(
   const repeated = repeatsOf(tree)
     .filter(({ most }) => most > 1)
     .flatMap(charactersOf);
-  const lots = lotsOf(
-    parts.map(sets.of),
-    repeated.map(sets.of).reduce((all, set) => all | set, 0n),
-  );
-  if (lots.length * parts.length > readingsMax) throw new PatternTooLarge();
+  if (sets.kinds.length * parts.length > readingsMax) throw new PatternTooLarge();
   let most = { reads: 0, at: '' };
-  for (const lot of lots) {
-    const takes = (text: string): boolean => (sets.of(text) & lot) !== 0n;
+  for (const kind of sets.kinds) {
+    const takes = (text: string): boolean => (sets.of(text) & kind) !== 0n;
+    const at = repeated.find(takes);
+    if (at === undefined) continue;
     const { isSure, vain } = read(tree, { takes, length });
-    if (!isSure && vain > most.reads) most = { reads: vain, at: repeated.find(takes) ?? '' };
+    if (!isSure && vain > most.reads) most = { reads: vain, at };
   }
   return most;
 }
@@ -49,15 +47,6 @@ function isRepeated(part: PatternTree): boolean {
 
 /** About 100 ms. */
 const readingsMax = 300_000;
-
-/** Some characters, in as few lots as each of these sets takes whole or not at all. */
-function lotsOf(sets: readonly bigint[], characters: bigint): readonly bigint[] {
-  let lots = [characters];
-  for (const set of new Set(sets)) {
-    lots = lots.flatMap((lot) => [lot & set, lot & ~set]).filter((lot) => lot !== 0n);
-  }
-  return lots;
-}
 
 /** How many places of a text a failing search starts from: the engine leaves out those too far from the end for a `$`. */
 export function placesSearched(tree: PatternTree, textLength: number): number {
