@@ -591,17 +591,7 @@ async function open(gateways: readonly Gateway[]): Promise<Scene> {
 async function call(gateways: readonly Gateway[], key: string): Promise<number[]> {
   const asked =
     gateways.length > 1 ? gateways : gateways.flatMap((gateway) => [gateway, gateway, gateway, gateway]);
-  return Promise.all(
-    asked.map(async (gateway) => {
-      const answer = await fetch(gateway.url + namePath, {
-        method: 'POST',
-        headers: { apiKey: key, 'content-type': 'application/json', connection: 'close' },
-        body: '{"firstName":"a","lastName":"b"}',
-      });
-      await answer.arrayBuffer();
-      return answer.status;
-    }),
-  );
+  return Promise.all(asked.map((gateway) => gateway.statusFor(key)));
 }
 
 /** Megabytes of objects and buffers, in use or not yet collected. */

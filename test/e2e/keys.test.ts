@@ -74,7 +74,7 @@ async function keyLife(
   disturb: () => unknown = () => undefined,
 ): Promise<void> {
   const areAll = async (key: string, status: number) =>
-    (await Promise.all(gateways.map((one) => call(one, key)))).every((got) => got === status);
+    (await Promise.all(gateways.map((one) => one.statusFor(key)))).every((got) => got === status);
   const everywhere = (key: string, status: number) => until(() => areAll(key, status));
   const id = randomUUID();
   const foreign = `foreign-${randomBytes(12).toString('hex')}`;
@@ -98,7 +98,7 @@ async function keyLife(
   await book.update(id, { plan: 'paid' }, by);
   await until(async () => {
     const before = upstream.requests.length;
-    for (const gateway of gateways) await call(gateway, foreign);
+    for (const gateway of gateways) await gateway.statusFor(foreign);
     const own = upstream.requests.slice(before).filter(({ headers }) => headers['x-gatehouse-key-id'] === id);
     return own.every(({ headers }) => headers['x-gatehouse-plan'] === 'paid');
   });
@@ -172,13 +172,13 @@ test('a gateway that stood still serves nobody by what it knew of a key before',
   const gateway = await startGateway(t, { ...yaml, store }, { upstream: upstream.url });
   const book = await openBook(t, gateway.configFile);
   const { key, secret } = await book.create({ plan: 'free' }, by);
-  assert.equal(await call(gateway, secret), 200);
+  assert.equal(await gateway.statusFor(secret), 200);
   gateway.child.kill('SIGSTOP');
   const stoppedAt = performance.now();
   await book.revoke(key.id, by);
   await until(() => performance.now() - stoppedAt > 1_500);
   proxy.answers = { lateByMs: 300 };
-  const calls = Array.from({ length: 8 }, () => call(gateway, secret));
+  const calls = Array.from({ length: 8 }, () => gateway.statusFor(secret));
   gateway.child.kill('SIGCONT');
   assert.deepEqual(new Set(await Promise.all(calls)), new Set([401]));
 });
@@ -189,8 +189,8 @@ test('a key works from its networks and on its scopes only', async () => {
   const elsewhere = await book.create({ plan: 'free', networks: ['10.0.0.0/8'] }, by);
   const here = await book.create({ plan: 'free', networks: ['127.0.0.0/8'], scopes: [namePath] }, by);
   const other = await book.create({ plan: 'free', scopes: ['/v1/voice/*'] }, by);
-  assert.equal(await call(gateway, elsewhere.secret), 401);
-  assert.equal(await call(gateway, here.secret), 200);
+  assert.equal(await gateway.statusFor(elsewhere.secret), 401);
+  assert.equal(await gateway.statusFor(here.secret), 200);
   const before = upstream.requests.length;
   const refused = await fetch(gateway.url + namePath, { method: 'POST', headers: { apiKey: other.secret } });
   assert.equal(refused.status, 403);
@@ -283,9 +283,9 @@ test('keys move to another store with all that they have, and their secrets work
   for (const id of ['all', 'off', 'turned'])
     assert.deepEqual(await fieldsOf(to.book, id), await fieldsOf(from, id));
   await assert.rejects(to.book.show('gone'));
-  assert.equal(await call(to.gateways[0], secret), 200);
-  assert.equal(await call(to.gateways[0], turned.secret), 200);
-  assert.equal(await call(to.gateways[0], off.secret), 401);
+  assert.equal(await to.gateways[0].statusFor(secret), 200);
+  assert.equal(await to.gateways[0].statusFor(turned.secret), 200);
+  assert.equal(await to.gateways[0].statusFor(off.secret), 401);
 });
 
 async function fieldsOf(book: KeyBook, id: string): Promise<unknown> {
@@ -352,24 +352,24 @@ test('an outage of the store is never an invalid key, and known keys go on worki
     book,
   } = onRedis;
   const { secret } = await book.create({ plan: 'free' }, by);
-  assert.equal(await call(gateway, secret), 200);
+  assert.equal(await gateway.statusFor(secret), 200);
   const refused = randomUUID();
-  assert.equal(await call(gateway, refused), 401);
+  assert.equal(await gateway.statusFor(refused), 401);
   await redis.stop();
-  for (let round = 0; round < 20; round += 1) assert.equal(await call(gateway, secret), 200);
-  await until(async () => (await call(gateway, refused)) === 500, {
+  for (let round = 0; round < 20; round += 1) assert.equal(await gateway.statusFor(secret), 200);
+  await until(async () => (await gateway.statusFor(refused)) === 500, {
     within: 20_000,
     what: 'a key that was unknown before is judged no more: somebody may have made it since',
   });
-  for (let round = 0; round < 20; round += 1) assert.equal(await call(gateway, randomUUID()), 500);
+  for (let round = 0; round < 20; round += 1) assert.equal(await gateway.statusFor(randomUUID()), 500);
   assert.equal(
-    await call(gateway, `gh_${'x'.repeat(27)}_000000`),
+    await gateway.statusFor(`gh_${'x'.repeat(27)}_000000`),
     401,
     'what needs no store is answered without it',
   );
-  assert.equal(await call(gateway, demoKey), 200);
+  assert.equal(await gateway.statusFor(demoKey), 200);
   await redis.start();
-  await until(async () => (await call(gateway, randomUUID())) === 401);
+  await until(async () => (await gateway.statusFor(randomUUID())) === 401);
 });
 
 test('the command line leads a key through its life, and shows each secret once', async () => {
@@ -390,12 +390,12 @@ test('the command line leads a key through its life, and shows each secret once'
   assert.deepEqual([made.code, made.stderr], [0, '']);
   assert.match(made.stdout, /^gh_[0-9A-Za-z]{27}_[0-9A-Za-z]{6}\n$/);
   secrets.push(made.stdout.trim());
-  assert.equal(await call(gateway, secrets[0]!), 200);
+  assert.equal(await gateway.statusFor(secrets[0]!), 200);
 
   const rotated = await keysHere(['rotate', 'k1', '--overlap', '24h']);
   assert.match(rotated.stderr, /Its earlier secrets work until \d{4}-.* at the latest\./);
   secrets.push(rotated.stdout.trim());
-  for (const secret of secrets) assert.equal(await call(gateway, secret), 200);
+  for (const secret of secrets) assert.equal(await gateway.statusFor(secret), 200);
 
   for (const [flags, says] of [
     [
@@ -431,7 +431,7 @@ test('the command line leads a key through its life, and shows each secret once'
     imported.stderr,
     /^line 3: secret begins.*\nline 4: secret must.*\nline 5: warning: secret is shorter than 16/,
   );
-  assert.equal(await call(gateway, 'foreign-key-000000001'), 200);
+  assert.equal(await gateway.statusFor('foreign-key-000000001'), 200);
   const broken = await keysHere(
     ['import', '-', '--plan', 'free'],
     `secret,name\n${rows[0]!.split(',')[0]},x\nx,"y\nz,w\n`,
@@ -453,7 +453,7 @@ test('the command line leads a key through its life, and shows each secret once'
   assert.match((await keysHere(verify, secrets[0])).stdout, /^valid: key k1/);
   await keysHere(['update', 'k1', '--plan', 'paid', '--label', 'team=x', '--expires', '90d']);
   assert.equal((await keysHere(['revoke', 'k1', '--yes'])).code, 0);
-  await until(async () => (await call(gateway, secrets[0]!)) === 401);
+  await until(async () => (await gateway.statusFor(secrets[0]!)) === 401);
   const looks = [
     ['list'],
     ['list', '--all', '--json'],
@@ -495,7 +495,7 @@ test('the command line leads a key through its life, and shows each secret once'
     assert.equal(code, 64);
   }
 
-  await call(gateway, secrets[2]!);
+  await gateway.statusFor(secrets[2]!);
   const metrics = await gateway.metrics();
   for (const one of gateways) await one.stop();
   const stored = readdirSync(folder).map((name) => readFileSync(join(folder, name)).toString('latin1'));
@@ -520,16 +520,6 @@ async function openBook(t: Scene, configFile: string): Promise<KeyBook> {
   const opened = await openStore(config.store, { deadlineMs: 10_000 });
   t.after(() => opened.close());
   return createKeyBook({ store: opened.keys, rules: createKeyRules(config), now: Date.now });
-}
-
-async function call(gateway: Gateway, key: string): Promise<number> {
-  const answer = await fetch(gateway.url + namePath, {
-    method: 'POST',
-    headers: { apiKey: key, 'content-type': 'application/json' },
-    body: '{}',
-  });
-  await answer.arrayBuffer();
-  return answer.status;
 }
 
 async function* linesOf(fields: readonly Readonly<Record<string, unknown>>[]): AsyncGenerator<ImportLine> {

@@ -51,6 +51,8 @@ export interface Gateway {
   metrics(): Promise<string>;
   /** What `/readyz` says, to whoever has no token. */
   readiness(query?: string): Promise<Readiness>;
+  /** What the base configuration's route answers to this key. */
+  statusFor(key: string): Promise<number>;
   /** The gauge of requests in flight. */
   inFlight(): Promise<number>;
   /** Sends the signal, SIGTERM by default, and waits for the end. */
@@ -139,6 +141,15 @@ export async function startGateway(
       const answer = await fetch(`${adminUrl}/readyz${query}`, { headers: { connection } });
       const { reasons } = (await answer.json()) as Pick<Readiness, 'reasons'>;
       return { status: answer.status, reasons };
+    },
+    async statusFor(key) {
+      const answer = await fetch(`http://${listen}${namePath}`, {
+        method: 'POST',
+        headers: { apiKey: key, 'content-type': 'application/json', connection },
+        body: '{"firstName":"Ada","lastName":"Lovelace"}',
+      });
+      await answer.arrayBuffer();
+      return answer.status;
     },
     inFlight: async () => Number(/^gatehouse_requests_in_flight (\d+)$/m.exec(await metrics())?.[1]),
     exited,
