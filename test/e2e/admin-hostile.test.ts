@@ -42,6 +42,7 @@ for (const target of [
   '/v1/keys/k1/rotate/..',
   '/v1',
   '/v1/',
+  '/unknown',
   '/openapi.json/',
 ]) {
   test(`${target} is 404 and nothing else`, async (t) => {

@@ -27,7 +27,6 @@ const gateway = await startGateway(scene, {
 });
 /** A silent connection is ended after some seconds, which may be when it is taken again. */
 const connection = 'close';
-const authorized = { headers: { connection, authorization: `Bearer ${token}` } };
 
 test('livez and readyz need no token, and a ready gateway has nothing to tell', async () => {
   const livez = await fetch(`${gateway.adminUrl}/livez`, { headers: { connection } });
@@ -77,14 +76,6 @@ for (const { name, headers } of [
     }
   });
 }
-
-test('what is not there is a 404 in JSON', async () => {
-  const response = await fetch(`${gateway.adminUrl}/unknown`, authorized);
-  assert.deepEqual(
-    [response.status, await response.json()],
-    [404, { error: 'Not found', code: 'not_found' }],
-  );
-});
 
 test('nothing of the admin listener is on the public port', async (t) => {
   for (const path of ['/livez', '/readyz', '/metrics', '/', '/console/page.js']) {
