@@ -158,15 +158,17 @@ test('what is held when an outage begins is spent however seldom the key calls, 
     await take(leases);
     spent += 1;
   }
-  const askedBefore = scene.ledger.calls.get('giveBack') ?? 0;
+  const sent = () => scene.ledger.calls.get('giveBack') ?? 0;
+  const askedBefore = sent();
   await scene.clock.pass(5000);
-  const asked = (scene.ledger.calls.get('giveBack') ?? 0) - askedBefore;
+  const asked = sent() - askedBefore;
   assert.ok(asked > 0 && asked <= 20, `one at a time asks whether the store is back, ${asked} did`);
   assert.equal(leases.counts.waitingSteps, 0, 'what only asks whether the store is back moves no units');
   scene.weather.refuses = false;
   await scene.clock.pass(2000);
   assert.equal(scene.ledger.used('ada', 'month', may), spent);
   assert.deepEqual([leases.counts.leases, leases.counts.waitingSteps, scene.clock.timers], [0, 0, 0]);
+  assert.equal(sent() - askedBefore - asked, 2, 'one step that had asked, and one with what is left');
 });
 
 for (const [name, weather] of [

@@ -584,6 +584,22 @@ test('units that go back while usage is read do not make it less than was used',
   assert.equal((await reading)[0]?.used, spent + 500);
 });
 
+test('the last units of a quota stay where they are asked for', async () => {
+  const { scene, leases } = openLeases();
+  const other = new Leases({ ...scene.options, holder: 'two' });
+  const month = () => scene.ledger.used('ada', 'month', may);
+  await warmUp(scene, leases);
+  await take(other, plan, 100_000 - month() - 20);
+  const draws = scene.ledger.draws.length;
+  while (scene.ledger.draws.length === draws) await take(leases);
+  const before = scene.ledger.calls.get('giveBack');
+  for (let turn = 0; turn < 10; turn += 1) {
+    await scene.clock.pass(50);
+    await take(leases);
+  }
+  assert.equal(scene.ledger.calls.get('giveBack'), before);
+});
+
 test('the last units of a quota do not rest where nobody asks for them', async () => {
   const { scene, leases } = openLeases();
   const other = new Leases({ ...scene.options, holder: 'two' });
