@@ -29,7 +29,6 @@ export function characterSets(parts: readonly string[]): CharacterSets {
   const firsts = texts.map((text) => String.fromCodePoint(text.codePointAt(0) ?? 0));
   const sample = [...new Set(['\0', ...literals, ...firsts])];
   const kinds = sample.map((_, at) => 1n << BigInt(at));
-  const union = (some: readonly bigint[]): bigint => some.reduce((set, kind) => set | kind, 0n);
   const all = union(kinds);
   const known = new Map<string, bigint>();
   const anything = all & ~1n; // less one, as `[^]` alone is known to take all
@@ -43,6 +42,10 @@ export function characterSets(parts: readonly string[]): CharacterSets {
     return set === 0n ? anything : set;
   };
   return { of: (part) => known.getOrInsertComputed(part, read), all, kinds };
+}
+
+function union(kinds: readonly bigint[]): bigint {
+  return kinds.reduce((set, kind) => set | kind, 0n);
 }
 
 /** Without the first, which stands for itself: `anything` lacks it. */
