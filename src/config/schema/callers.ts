@@ -3,7 +3,7 @@ import { boolean, duration, integer, list, mapping, section, text } from './kind
 export const auth = section('How a caller is recognised.', {
   header: {
     description:
-      'Request header that carries the API key, read in any letter case. Where callers use several, a list of up to 5, of which a request has one. In Authorization the key may follow "Bearer ".',
+      'Request header that carries the API key, read in any letter case. Where callers use several, a list of up to 5; a request must have exactly one of them. In Authorization the key may follow "Bearer ".',
     type: ['string', 'array'],
     format: 'header-name',
     // Each header of each request is compared with each of them.
