@@ -79,9 +79,6 @@ export class Spool {
   #memory = 0;
   #disk = 0;
   #closed = false;
-  #closing: Promise<void> | undefined;
-  /** The write that is under way; a close waits for it, so that no file outlives its spool. */
-  #writing: Promise<void> = Promise.resolve();
 
   constructor(length: number | undefined, limits: SpoolLimits, usage: Usage) {
     const { pieceMax, wholeMax } = limits;
@@ -91,19 +88,15 @@ export class Spool {
     this.#held = new CollectedBytes(this.#heldMax);
   }
 
-  /** One at a time. Throws `spool_full` when the process holds as much as it may, or when the disk does. */
+  /**
+   * One at a time, and none after one that failed. Throws `spool_full` when the process holds as much as it may, or when the disk does.
+   */
   async write(chunk: Buffer): Promise<void> {
-    if (this.#closed) throw closed();
     if (this.#takeMemory(this.#held.length + chunk.length)) {
       // Copied, because the memory of a chunk is taken away when the next is asked for.
       this.#held.add(chunk);
     } else {
-      const writing = this.#writeToDisk([this.#held.bytes, chunk]);
-      this.#writing = writing.catch(() => {
-        // What follows a failed write would stand in the wrong place.
-        this.#closed = true;
-      });
-      await writing;
+      await this.#writeToDisk([this.#held.bytes, chunk]);
       this.#held.clear();
     }
   }
@@ -113,14 +106,9 @@ export class Spool {
     return this.#disk + this.#held.length;
   }
 
-  /** Lets go of memory and file. Safe to call at any time and more than once. */
-  close(): Promise<void> {
+  /** Lets go of memory and file. Safe to call more than once, and at any time but during a write. */
+  async close(): Promise<void> {
     this.#closed = true;
-    return (this.#closing ??= this.#close());
-  }
-
-  async #close(): Promise<void> {
-    await this.#writing;
     this.#held.take();
     this.#leaveMemory();
     await this.#dropFile();
