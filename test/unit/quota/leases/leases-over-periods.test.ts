@@ -68,6 +68,15 @@ test('a request that outlives its minute, and cost more than it said, leaves not
   ]);
 });
 
+test('what comes back of a minute that has ended is not known here as left of the next', async () => {
+  const { scene, leases } = openLeases({ start: noon + 59_900 });
+  const slow = await take(leases, minute, 3);
+  await scene.clock.pass(200);
+  const { lease } = await take(leases, minute);
+  leases.settle(slow, 0);
+  assert.deepEqual(lease.used, [1]);
+});
+
 test('what comes back of a minute that has ended leaves what is held of the month told as held', async () => {
   const { scene, leases } = openLeases({ start: noon + 59_900 });
   const slow = await take(leases, both, 3);

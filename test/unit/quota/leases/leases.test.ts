@@ -149,6 +149,18 @@ test('a key that slows down gives back what its pace does not need, though it ne
   assert.ok(held <= 2, `${held} are held for a request now and then`);
 });
 
+test('what a key has given back is known here as left', async () => {
+  const { scene, leases, ...warm } = await openWarm();
+  let { spent } = warm;
+  const before = scene.ledger.calls.get('giveBack');
+  const { lease } = await take(leases);
+  for (spent += 1; scene.ledger.calls.get('giveBack') === before; spent += 1) {
+    await take(leases);
+    await scene.clock.pass(600);
+  }
+  assert.deepEqual(lease.used, [spent + lease.units]);
+});
+
 test('a lease that fits the pace is left alone', async () => {
   const { scene, leases, ...warm } = await openWarm();
   let { spent } = warm;
@@ -385,6 +397,26 @@ test('what was drawn ahead under a plan that the key has no more when it comes g
   await asked;
   await runReady();
   assert.equal(scene.ledger.used('ada', 'month', may), spent + 1);
+});
+
+test('a draw that fails when its lease has ended leaves nothing told as held', async () => {
+  const scene = createLedgerScene();
+  const fails = Promise.withResolvers<never>();
+  const asked: string[] = [];
+  let isHeldUp = false;
+  const draw: Ledger['draw'] = async (order) => {
+    asked.push(order.id);
+    return isHeldUp ? fails.promise : scene.ledger.draw(order);
+  };
+  const leases = new Leases({ ...scene.options, ledger: { ...scene.ledger, draw } });
+  let spent = await warmUp(scene, leases);
+  isHeldUp = true;
+  for (const before = asked.length; asked.length === before; spent += 1) await take(leases);
+  isHeldUp = false;
+  await take(leases, aPlan({ quotas: [aQuota(100_000, 'day')] }));
+  fails.reject(new StoreUnavailable('refused', { mayHaveHappened: false }));
+  await runReady();
+  assert.deepEqual(await readMonth(scene), { used: spent, leased: 0 });
 });
 
 test('a lower limit denies at once, units in hand included', async () => {
