@@ -7,6 +7,7 @@ import { assertRefused } from '../helpers/assert-refused.ts';
 import { openBlackHole } from '../helpers/black-hole.ts';
 import { makeCertificate } from '../helpers/certificates.ts';
 import { listen } from '../helpers/listen.ts';
+import type { RawResponse } from '../helpers/parse-responses.ts';
 import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRawUpstream } from '../helpers/raw-upstream.ts';
@@ -430,7 +431,7 @@ for (const [lane, method, body] of [
       Array.from({ length: 30 }, () => ask(t, `${method} /hole/${lane}`, [], body)),
     );
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
-    const lines = gateway.logs().filter(({ path }) => path === `/hole/${lane}`);
+    const lines = await Promise.all(answers.map((answer) => gateway.lineOf(answer)));
     const slowest = Math.max(...lines.map(({ ms }) => Number(ms)));
     // One after the other those of the line would take fifteen times of a connect.
     assert.ok(slowest < 10_000, `the slowest took ${slowest} ms`);
@@ -484,16 +485,10 @@ test('nobody waits for a target whose connections are all in use while another h
       const before = arrived();
       slow.write(requestBytes('GET /busy/slow', [['apiKey', demoKey]]));
       await until(() => arrived() > before);
-      const ids: unknown[] = [];
-      for (let turn = 0; turn < 4; turn += 1) {
-        const answer = await ask(t, 'GET /busy/quick');
-        assert.equal(answer.status, 200);
-        ids.push(answer.headers['x-request-id']);
-      }
-      const lines = await until(() => {
-        const found = gateway.logs().filter(({ requestId }) => ids.includes(requestId));
-        return found.length === 4 ? found : undefined;
-      });
+      const answers: RawResponse[] = [];
+      for (let turn = 0; turn < 4; turn += 1) answers.push(await ask(t, 'GET /busy/quick'));
+      for (const { status } of answers) assert.equal(status, 200);
+      const lines = await Promise.all(answers.map((answer) => gateway.lineOf(answer)));
       return lines.every(({ ms }) => Number(ms) < lateMs / 2);
     },
     { within: 10_000 },
