@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Limits } from '../config/config.ts';
 import { overloaded, Refusal } from '../refusals.ts';
-import { isJammed, whenThereIsRoom } from '../waiting/departures.ts';
+import { isJammed, leaveRoom, whenThereIsRoom } from '../waiting/departures.ts';
 import { cutOff, endHalfClosed } from '../wire/break-off.ts';
 import { endReadably, endReadablyAfterLast } from '../wire/linger.ts';
 import { safeMethods } from '../wire/safe-methods.ts';
@@ -29,6 +29,8 @@ export class Connection {
   #isGivenUp = false;
   /** It is not read, and a request may wait in it. */
   #isHeldBack = false;
+  /** How many requests had come when it was last held back, and was read again. */
+  #requestsBefore = -1;
 
   /** `onAnswer` is called for each request whose answer is out, or lost. */
   constructor(socket: Socket, onAnswer: () => void) {
@@ -102,7 +104,16 @@ export class Connection {
     if (!this.#isHeldBack) return;
     this.#isHeldBack = false;
     this.#idleSince = performance.now();
+    this.#requestsBefore = this.#requests;
     this.#socket.resume();
+  }
+
+  /**
+   * Call it when it has closed. Nobody sees that a client has left whose connection is held back. Those who make a connection for each
+   * request keep up a jam, and would leave more of them behind than go on: so for each that has left another goes on.
+   */
+  noteEnd(): void {
+    if (this.#requests === this.#requestsBefore) leaveRoom();
   }
 
   #remove(res: ServerResponse): void {

@@ -74,6 +74,7 @@ export class Connections {
     this.#open.set(socket, connection);
     socket.once('close', () => {
       this.#open.delete(socket);
+      connection.noteEnd();
       process.nextTick(() => connection.closeAnswers());
     });
     return connection;

@@ -10,11 +10,13 @@ const perTurn = 32;
 /** So many that wait are a jam: who comes on top has three turns to wait. */
 const jam = 3 * perTurn;
 
-/** So many go on in each turn of a jam. Others may keep it up, as who makes a connection for each request is never held back. */
+/** So many go on in each turn of a jam. Others may keep it up, who make a connection for each request. */
 const goOnInJam = perTurn / 4;
 
 const waiting: (() => void)[] = [];
 const heldBack: (() => void)[] = [];
+/** How many of those who went on have asked nothing and left, since the last turn in which some went on. */
+let leftSince = 0;
 /** A turn is planned in which the first of them are done. So it is while there are any of either kind. */
 let isPlanned = false;
 
@@ -35,6 +37,11 @@ export function whenThereIsRoom(goOn: () => void): void {
   plan();
 }
 
+/** Whoever went on has left, so another goes on instead. */
+export function leaveRoom(): void {
+  leftSince += 1;
+}
+
 function plan(): void {
   if (isPlanned) return;
   isPlanned = true;
@@ -44,7 +51,8 @@ function plan(): void {
 function takeTurn(): void {
   isPlanned = false;
   const leaving = waiting.splice(0, perTurn);
-  const goingOn = heldBack.splice(0, Math.max(jam - waiting.length, goOnInJam));
+  const goingOn = heldBack.splice(0, Math.max(jam - waiting.length, goOnInJam + leftSince));
+  leftSince = 0;
   if (waiting.length > 0 || heldBack.length > 0) plan();
   for (const send of leaving) send();
   for (const goOn of goingOn) goOn();

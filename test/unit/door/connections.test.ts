@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Limits } from '../../../src/config/config.ts';
 import { Connections } from '../../../src/door/connections.ts';
 import { Visit } from '../../../src/visit.ts';
+import { turnsSoFar } from '../../../src/waiting/when-all-is-read.ts';
 import { parseWhileOpen } from '../../../src/wire/parse-while-open.ts';
 import { collectGarbage } from '../../helpers/collect-garbage.ts';
 import { keepJammed } from '../../helpers/keep-jammed.ts';
@@ -171,4 +172,26 @@ test('in a jam who has been answered is read again only when that is over, and i
   endJam();
   await late.responses(2);
   assert.equal(asked.at(-1), '/late/next');
+});
+
+test('many who make a connection for one request, and are held back in a jam when they leave, are gone in a few turns', async (t) => {
+  const count = 400;
+  const bounds = { inFlight: count, inFlightPerConnection: 1 };
+  const { connections, port, server } = await startServer(t, bounds, (leave, res) => {
+    res.end();
+    leave();
+  });
+  const goneAt: number[] = [];
+  server.on('connection', (socket) => socket.once('close', () => goneAt.push(turnsSoFar())));
+  const clients = await Promise.all(Array.from({ length: count }, () => openRaw(t, port)));
+  keepJammed(t, 4000);
+  for (const client of clients) client.write(requestBytes('GET /'));
+  for (const client of clients) {
+    await client.responses(1);
+    client.socket.end();
+  }
+  assert.equal(connections.count, count);
+  await until(() => connections.count === 0);
+  const turns = goneAt.at(-1)! - goneAt[0]!;
+  assert.ok(turns < count / 8 / 2, `${turns} turns`);
 });

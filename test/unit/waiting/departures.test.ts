@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
-import { depart, isJammed, whenThereIsRoom } from '../../../src/waiting/departures.ts';
+import { depart, isJammed, leaveRoom, whenThereIsRoom } from '../../../src/waiting/departures.ts';
 import { keepJammed } from '../../helpers/keep-jammed.ts';
 
 test('who waits to leave does so in order, and only so many in one turn', async () => {
@@ -40,4 +40,18 @@ test('a few go on in each turn of a jam, then as many at once as there is room f
   const together = Map.groupBy(wentOn, (at) => at);
   const most = Math.max(...together.values().map(({ length }) => length));
   assert.ok(most <= 96, `${most} went on at once`);
+});
+
+test('in a jam another goes on in the next turn for each who went on and has left', async (t) => {
+  keepJammed(t, 0);
+  let wentOn = 0;
+  for (let i = 0; i < 500; i += 1)
+    whenThereIsRoom(() => {
+      wentOn += 1;
+      leaveRoom();
+    });
+  for (const count of [8, 8 + 16, 8 + 16 + 24]) {
+    await endOfTurn();
+    assert.equal(wentOn, count);
+  }
 });
