@@ -31,10 +31,10 @@ export function syntaxFaults(document: Document.Parsed, text: string): readonly 
   const found = new Map<number, SyntaxFault>();
   const known = new Map<number, SyntaxFault>();
   for (const error of errors.slice(0, lookedAtMax)) {
-    const line = text.lastIndexOf('\n', error.pos[0] - 1);
     const loss = lossOf(error, whole);
     const plain = faultOf(error, text);
     const fault = loss ?? hints[error.code]?.(error, whole) ?? plain;
+    const line = text.lastIndexOf('\n', Math.max(error.pos[0], fault.offset) - 1);
     (fault.message === plain.message ? found : known).getOrInsert(line, fault);
     if (loss !== undefined) break;
   }
@@ -132,22 +132,44 @@ function gluedDash(text: string): Whole['glued'] {
 const hints: Readonly<
   Partial<Record<ErrorCode, (error: YAMLError, whole: Whole) => SyntaxFault | undefined>>
 > = {
-  BAD_INDENT: ({ pos: [at] }, { open }) => open.get(at),
-  MISSING_CHAR: ({ pos: [at] }, { open }) => open.get(at),
+  BAD_INDENT: ({ pos: [at] }, whole) => notClosed(at, whole),
+  MISSING_CHAR: ({ pos: [at] }, whole) => notClosed(at, whole),
   BLOCK_IN_FLOW: ({ pos: [from, to] }, { text }) => commaBeforeKey(from, to, text),
   // The parser passes over a word that follows a bracket, and then finds that something is missing.
   UNEXPECTED_TOKEN: ({ pos: [at, to] }, { text, errors }) =>
     has(errors, 'MISSING_CHAR', to) ? { offset: endBefore(at, text), message: commaSentence } : undefined,
-  // A line such as `- name: value` among options is taken for a key without a value.
-  NON_STRING_KEY: ({ pos: [at] }, { text }) =>
-    text.startsWith('- ', at) ? { offset: at, message: dashSentence } : undefined,
-  // A line that is indented further than a text above it goes on with that, and both together are taken for a key.
-  MULTILINE_IMPLICIT_KEY: ({ pos: [at, colon] }, { text, errors }) => {
-    const line = text.lastIndexOf('\n', colon - 1) + 1;
-    const isDeeper = line > at && has(errors, 'BLOCK_AS_IMPLICIT_KEY', at);
-    return isDeeper ? { offset: line, message: deeperSentence } : undefined;
-  },
+  NON_STRING_KEY: ({ pos: [at] }, whole) => strayDash(at, whole),
+  // What begins at the end of a line is what the next one has.
+  BLOCK_AS_IMPLICIT_KEY: ({ pos: [at] }, whole) =>
+    strayDash(at + whole.text.slice(at).search(/\S|$/), whole) ?? deeperLine(at, whole),
+  MULTILINE_IMPLICIT_KEY: ({ pos: [at] }, whole) => deeperLine(at, whole),
 };
+
+/** What the parser does not expect before it in the line may be why: of `{ pattern: ^[a-z]+$ }` it closes the list alone. */
+function notClosed(at: number, { text, errors, open }: Whole): SyntaxFault | undefined {
+  const line = text.lastIndexOf('\n', at - 1);
+  const isMistaken = errors.some(
+    ({ code, pos: [other] }) => code === 'UNEXPECTED_TOKEN' && line < other && other < at,
+  );
+  return isMistaken ? undefined : open.get(at);
+}
+
+/** A line such as `- name: value` among options is taken for a key without a value. */
+function strayDash(at: number, { text, errors }: Whole): SyntaxFault | undefined {
+  const isStray = text.startsWith('- ', at) && has(errors, 'NON_STRING_KEY', at);
+  return isStray ? { offset: at, message: dashSentence } : undefined;
+}
+
+/**
+ * A line that is indented further than a text above it goes on with that, and both together are taken for a key. The parser says two
+ * things of that, where the text begins.
+ */
+function deeperLine(at: number, { text, errors }: Whole): SyntaxFault | undefined {
+  const key = errors.find(({ code, pos }) => code === 'MULTILINE_IMPLICIT_KEY' && pos[0] === at);
+  const line = text.lastIndexOf('\n', (key?.pos[1] ?? 0) - 1) + 1;
+  const isDeeper = line > at && has(errors, 'BLOCK_AS_IMPLICIT_KEY', at);
+  return isDeeper ? { offset: line, message: deeperSentence } : undefined;
+}
 
 function has(errors: readonly YAMLError[], wanted: ErrorCode, at: number): boolean {
   return errors.some(({ code, pos }) => code === wanted && pos[0] === at);
