@@ -655,6 +655,25 @@ function bookRules(address: StoreKind['address']): void {
     assert.deepEqual([report.updated, report.refused], [0, 2]);
   });
 
+  test('a line that makes no key changes that of an earlier one, also if the answer to that was lost', async (t) => {
+    const { store, bookOn } = await open(t);
+    const lost = new StoreUnavailable('away', { mayHaveHappened: true });
+    let calls = 0;
+    const addKeys: KeyStore['addKeys'] = async (...args) => {
+      const answers = await store.addKeys(...args);
+      if ((calls += 1) === 1) throw lost;
+      return answers;
+    };
+    const book = bookOn({ addKeys });
+    const { run, faults } = importer(book, { update: true });
+    await run([
+      { plan: 'free', secret: 'foreign-key-1', id: 'one' },
+      { secret: 'foreign-key-1', name: 'changed' },
+    ]);
+    assert.deepEqual([faults, calls], [[], 2]);
+    assert.equal((await book.show('one')).name, 'changed');
+  });
+
   test('a quota that would mean something else in the plan is refused, whoever brings key and plan together', async (t) => {
     const { book } = await open(t);
     assert.match(

@@ -64,12 +64,13 @@ export class BatchImporter {
     const made = new Map<string, WholeLine>();
     for (const [line, answer] of await this.#add(candidates.filter((one) => one.kind === 'whole'))) {
       answers.set(line, answer);
-      if (answer.kind === 'added') made.set(line.digest, line);
+      // One whose key is known may have made it, too: in an attempt whose answer was lost.
+      if (answer.kind === 'added' || answer.kind === 'known') made.getOrInsert(line.digest, line);
     }
     for (const line of partial) {
       const maker = made.get(line.digest);
       if (maker !== undefined && maker.number < line.number)
-        answers.set(line, { kind: 'known', id: maker.record.id });
+        answers.set(line, { kind: 'known', id: keyOf(maker, answers.get(maker)) });
     }
     return answers;
   }
