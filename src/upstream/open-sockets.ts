@@ -45,14 +45,10 @@ export class OpenSockets {
   drain(): void {
     const look = (): void => {
       const now = performance.now();
-      for (const { joined } of this.#all()) {
-        if (joined !== undefined && now - joined.activeAt >= quietMs) joined.close();
-      }
+      for (const open of this.#byPath.values())
+        for (const { joined } of open)
+          if (joined !== undefined && now - joined.activeAt >= quietMs) joined.close();
     };
     setInterval(() => whenAllIsRead(look), lookEveryMs).unref();
-  }
-
-  #all(): OpenSocket[] {
-    return [...this.#byPath.values()].flatMap((open) => [...open]);
   }
 }
