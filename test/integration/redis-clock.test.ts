@@ -106,3 +106,15 @@ test('a draw is for the millisecond in which its period begins, and not for the 
   for (const now of [start - 1, start, end - 1, end]) kinds.push(await kindAt(now));
   assert.deepEqual(kinds, ['3', '1', '1', '3']);
 });
+
+test('a charge that is repeated because no answer comes in time is made once, however many steps follow it', async () => {
+  const start = Date.now();
+  const keys = ['latest of b', 'earlier of b', 'counter of b'];
+  const charge = async (now: number, nth: number, units: number): Promise<unknown> =>
+    runAt(now, scripts.add, keys, [`:b.${nth}`, 'b', units, 0, start + 3_600_000]);
+  for (let nth = 2; nth <= 121; nth += 1) {
+    await charge(start + nth * 500, 1, 100);
+    await charge(start + nth * 500, nth, 1);
+  }
+  assert.equal(await redis.hget('counter of b', 'used'), '220');
+});

@@ -4,8 +4,15 @@
 -- Returns  nothing
 
 local units = tonumber(ARGV[3])
+if earlier then
+  -- Who repeats it has not heard that it was taken, and may repeat it again: it must not be forgotten before.
+  if not latest[1] then
+    redis.call('HSET', KEYS[1], ARGV[1], earlier)
+  end
+  return
+end
 -- Units given back twice would be overspent.
-if earlier or (forgotten and units < 0) then
+if forgotten and units < 0 then
   return
 end
 
