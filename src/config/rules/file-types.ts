@@ -19,7 +19,7 @@ export const extensionsFitTypes: Rule = ({ config }, report) => {
       const meant = typesOfExtension(extension);
       const fitting = meant.filter((type) => matchesAny(type, types));
       if (fitting.some((type) => canPass(type, types))) continue;
-      const cure = cureOf(fitting.length === 0 ? meant : fitting, report.isHidden(extensions, String(at)));
+      const cure = cureOf(meant, report.isHidden(extensions, String(at)));
       const refused = 'so a file with it is always refused';
       if (fitting.length > 0) {
         const why = 'is of a type without a known signature, which no wildcard takes';
