@@ -318,7 +318,7 @@ describe('the time that a hostile text can take a pattern', () => {
     ['wide', `^(?:${Array.from({ length: 300 }, (_, at) => 'a'.repeat(1 + (at % 15))).join('|')})*$`],
     [
       'of many alphabets',
-      `^(?:${Array.from({ length: 900 }, (_, at) => `[\\p{L}${String.fromCodePoint(0x3400 + at)}]`).join('')})$`,
+      `^(?:${Array.from({ length: 40 }, (_, at) => `[\\p{L}${String.fromCodePoint(0x3400 + at)}]`).join('')})$`,
     ],
     ['full of looks', `^(?:${'(?=a)|'.repeat(140)}a)*$`],
     ['branched', `^${'(?:a|b|c|d)*e'.repeat(200)}$`],
