@@ -638,6 +638,17 @@ describe('a body that streams through its check', () => {
     assert.equal(passed, formBody([file]).length - 1);
   });
 
+  it('has to be a whole form to the first reader too', async () => {
+    const whole = formBody([file]);
+    for (const [body, fault] of [
+      [whole.subarray(0, -4), 'the end is missing'],
+      [Buffer.concat([whole, Buffer.from('\r')]), 'something follows the end'],
+    ] as const) {
+      const { problem } = await run(body, form);
+      assert.equal(problem?.publicMessage, `The form is not in canonical form: ${fault}`);
+    }
+  });
+
   it('passes the failure of its source on', async () => {
     const body = (async function* (): AsyncGenerator<Buffer, void> {
       yield formBody([file]).subarray(0, 100);

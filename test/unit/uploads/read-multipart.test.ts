@@ -40,6 +40,7 @@ const accepted: Readonly<Record<string, string>> = {
   'every header name in lower case': `--B\r\n${head.toLowerCase()}\r\n\r\n1\r\n--B\r\n${head.toLowerCase()}\r\n\r\n2\r\n--B--\r\n`,
   'the content type alone in lower case': withHeaders(head.replace('Content-Type', 'content-type')),
   'the content type first': withHeaders(head.split('\r\n').toReversed().join('\r\n')),
+  'a type of all characters that one may have': withType('a!#$&^_.+-1/b!#$&^_.+-1'),
   'a type with parameters': withType('audio/webm;codecs=opus'),
   'a type with a quoted parameter': withType('audio/webm; codecs="opus,vp8"'),
   'a binary transfer encoding': withHeaders(`${head}\r\nContent-Transfer-Encoding: binary`),
@@ -54,7 +55,10 @@ const accepted: Readonly<Record<string, string>> = {
   'content that nearly is the boundary': withContent('\r\n-B\r\n--\r\nB--A'),
 };
 
+const escapes = '%2E %2e &Tab; &frac12; &lt &LT &gt &GT &quot &QUOT &nbsp &shy'.split(' ');
+
 const ambiguous: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(escapes.map((each) => [`${each} in a file name`, withFileName(`a${each}b.wav`)])),
   'nothing at all': '',
   'a body without its boundary': 'data',
   'a preamble': `preamble\r\n--B\r\n${head}\r\n\r\ndata\r\n--B--\r\n`,
@@ -148,7 +152,6 @@ const ambiguous: Readonly<Record<string, string>> = {
   'a percent escape in a file name': withFileName('a%22.wav'),
   'a numeric entity in a file name': withFileName('a&#0047;b.wav'),
   'a named entity in a file name': withFileName('a&sol;b.wav'),
-  'an entity without a semicolon in a file name': withFileName('a&ltb.wav'),
   'a blank before a dot, as an entity without a semicolon': withFileName('&nbsp.htaccess'),
   'a file name that looks like a parameter': withFileName("a; filename*=UTF-8''evil.exe"),
   'a file name that looks like a name': withFileName('a; name=evil'),
