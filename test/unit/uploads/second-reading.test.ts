@@ -57,6 +57,24 @@ describe('the second reading', () => {
     await Promise.all([begun, held]);
     assert.equal(second.write(Buffer.alloc(65_536)), undefined);
   });
+
+  it('refuses a part that only it has found before more of that can go on', async () => {
+    const second = await createSecondReading(boundary);
+    const end = `\r\n--${boundary}--\r\n`;
+    const smuggled = formBody([
+      { name: 'file', fileName: 'a.wav', type: 'audio/wav', data: 'RIFF' },
+      { name: 'more', fileName: 'a.exe', type: 'audio/wav', data: 'MZ' },
+    ]);
+    await assert.rejects(Promise.resolve(second.write(smuggled.subarray(0, -end.length))), {
+      code: 'file_ambiguous',
+    });
+  });
+
+  it('refuses a part that only the first reading has found before the next ends', async () => {
+    const second = await createSecondReading(boundary);
+    for (let part = 0; part < 3; part += 1) second.expect(note);
+    await assert.rejects(Promise.resolve(second.write(body.subarray(0, 20))), { code: 'file_ambiguous' });
+  });
 });
 
 /** Tells of each part with the chunk in which one ends, and of parts too many with the last chunk. */
