@@ -61,7 +61,7 @@ export function createConnector(target: URL, timeoutMs: number, trust: Trust): C
 function ignore(): void {}
 
 /** How long a connection is silent before the kernel asks whether the other side is still there. */
-const probeAfterMs = 60_000;
+export const probeAfterMs = 60_000;
 
 /**
  * All connections are read into this one: the callback is done with it before the next read. Left to Node, each read would get

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { UpstreamConfig } from '../../config/config.ts';
 import { http } from '../../wire/http.ts';
-import { createOpener, type Opener, type Trust } from '../connect.ts';
+import { createOpener, type Opener, probeAfterMs, type Trust } from '../connect.ts';
 import type { LaneParts } from '../relay.ts';
 import { chooseAgeMsMax, idleMsMax, Seats } from '../seats.ts';
 import { openRequest } from './open-request.ts';
@@ -65,8 +65,15 @@ function keptBy({ freeSockets }: Agent): readonly Socket[] {
  * that it was opened for, and is closed, not kept once more, when it has been for long enough.
  */
 function createAgent({ protocol }: URL, open: Opener, keepAlive: boolean): Agent {
-  // Told no `servername` it would take that of each Host, and find kept connections for requests with the same Host only.
-  const options = { keepAlive, maxFreeSockets: 32, timeout: idleMsMax, servername: '' };
+  const options = {
+    keepAlive,
+    // It says so anew of each connection that it keeps, and without would have the kernel ask each second.
+    keepAliveMsecs: probeAfterMs,
+    maxFreeSockets: 32,
+    timeout: idleMsMax,
+    // Without, it would take that of each Host, and find kept connections for requests with the same Host only.
+    servername: '',
+  };
   const agent = protocol === 'https:' ? new HttpsAgent(options) : new http.Agent(options);
   const keep = agent.keepSocketAlive.bind(agent);
   const keptUntil = new WeakMap<Duplex, number>();

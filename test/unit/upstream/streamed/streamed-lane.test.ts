@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createServer, type ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { noBody } from '../../../../src/bodies/body.ts';
@@ -44,6 +45,25 @@ test('a request whose client leaves before its turn opens no connection', async 
   send(lane, second.res);
   assert.equal(await second.text, 'ok');
   assert.equal(upstream.sockets.size, 1);
+});
+
+test('after how much silence it is asked whether the other side is still there does not change when a connection is kept', async (t) => {
+  const upstream = await startRawUpstream(t, (socket) => void socket.write(answer('ok')));
+  const target = new URL(upstream.url);
+  const bounds = { seats: new Seats(1), trust: createTrust(undefined) };
+  const lane = createStreamedLane(target, { timeouts }, bounds);
+  t.after(() => lane.close());
+  const { mock } = t.mock.method(Socket.prototype, 'setKeepAlive');
+  const clients = await openClients(t);
+  for (let turn = 0; turn < 2; turn += 1) {
+    const { res, text } = await clients.next();
+    send(lane, res);
+    assert.equal(await text, 'ok');
+  }
+  const asked = mock.calls.flatMap(({ this: socket, arguments: [, ms] }) =>
+    (socket as Socket).remotePort === Number(target.port) ? [ms] : [],
+  );
+  assert.deepEqual(new Set(asked), new Set([60_000]));
 });
 
 test('the time for an answer does not run while a connection is being made', async (t) => {
