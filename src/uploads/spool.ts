@@ -115,11 +115,13 @@ export class Spool {
   }
 
   async #dropFile(): Promise<void> {
-    const file = this.#file;
+    const [file, disk] = [this.#file, this.#disk];
+    // Whoever closes it once more, while the file is being closed, does not give back its room: that is taken until then.
     this.#file = undefined;
+    this.#disk = 0;
     // Nobody needs what a network file system fails to write at the end.
     await file?.close().catch(() => undefined);
-    this.#leaveDisk();
+    this.#usage.disk -= disk;
   }
 
   /** Takes what is missing to hold so many bytes. False when they are more than it may hold. */

@@ -160,6 +160,19 @@ describe('a spool leaves nothing behind', () => {
 });
 
 describe('the room of the spools is bounded', () => {
+  it('on disk: a file takes its room until it is closed, however often that is asked for', async (t) => {
+    const { room } = await openRoom(t);
+    const spool = room.open();
+    await spool.write(randomBytes(100 * KB));
+    const reading = spool.read().next(); // Node closes no file before a read that is under way is over
+    const closings = [spool.close(), spool.close()];
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    assert.equal(room.diskBytes(), 100 * KB);
+    await reading;
+    await Promise.all(closings);
+    assert.equal(room.diskBytes(), 0);
+  });
+
   it('on disk: what goes beyond is spool_full, and fits again when another has gone', async (t) => {
     const { room } = await openRoom(t, { diskMax: 200 * KB });
     const [first, second] = [room.open(), room.open()];
