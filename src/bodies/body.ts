@@ -20,6 +20,7 @@ export interface StreamedBody {
    * then starts from that one. A chunk is the reader's until it asks for the next.
    */
   readonly read: () => AsyncIterable<Buffer>;
+  /** Lets go of what the body holds. Call it once, at any time: each call gives its memory back. */
   readonly release: () => void | Promise<void>;
 }
 
