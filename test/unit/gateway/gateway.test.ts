@@ -130,6 +130,16 @@ test('a gateway that stops closes its store only when the change that an operato
   await drained;
 });
 
+test('a gateway that owes its store nothing says of no loss when it stops', async (t) => {
+  const lines: string[] = [];
+  const listening = createLogger('error', { write: (line) => void lines.push(line) });
+  const folder = tempFolder(t);
+  const yaml = overlay(baseConfig('http://127.0.0.1:9', folder), { store: `sqlite:${join(folder, 'g.db')}` });
+  const gateway = await startGateway(read(t, yaml), listening);
+  await gateway.drain();
+  assert.deepEqual(lines, []);
+});
+
 /** An upstream that counts its connections. */
 async function startCounting(t: TestContext) {
   let [open, ever] = [0, 0];
