@@ -124,15 +124,15 @@ export class LeaseSteps {
   }
 
   /**
-   * It gets its number when it is first sent: Redis takes no units back by a number that is far behind those it has seen, and a step
-   * may wait here for long, behind others that a part of the store does not take.
+   * It gets its number when it is sent, and keeps it once it may have been taken: Redis takes no units back by a number that is far
+   * behind those it has seen, and a step may wait here for long, behind others that a part of the store does not take.
    */
   #move(how: 'giveBack' | 'charge', move: Move, terms: Omit<Step, 'run'>): void {
-    let id: string | undefined;
+    let id = '';
     this.#post({
       ...terms,
       run: (again) => {
-        id ??= this.ids.next();
+        if (!again) id = this.ids.next();
         return this.#options.ledger[how]({ id, ...this.#withHeld(move, again) });
       },
     });

@@ -244,6 +244,30 @@ test('the numbers of steps go up in the order in which they are first sent, also
   );
 });
 
+test('a step that was refused gets its number when it is sent again, and one that may have been taken keeps it', async () => {
+  for (const mayHaveHappened of [false, true]) {
+    const scene = createLedgerScene();
+    const tried: number[] = [];
+    const ledger: Ledger = {
+      ...scene.ledger,
+      giveBack: (order) => {
+        tried.push(Number(order.id.split('.')[1]));
+        if (tried.length === 1) return Promise.reject(new StoreUnavailable('away', { mayHaveHappened }));
+        return scene.ledger.giveBack(order);
+      },
+    };
+    const leases = new Leases({ ...scene.options, ledger });
+    leases.settle(await take(leases, plan, 5), 0);
+    await runReady();
+    for (const keyId of ['bob', 'cyd']) await leases.reserve({ keyId, plan, cost: 1 });
+    await scene.clock.pass(500);
+    const [first, again] = tried as [number, number];
+    assert.equal(first === again, mayHaveHappened);
+    assert.ok(first <= again);
+    assert.equal(scene.ledger.used('ada', 'month', may), 0);
+  }
+});
+
 test('a draw whose answer was lost is cancelled when the store is back, and its units come back', async () => {
   const { scene, leases } = openLeases();
   scene.weather.loses = true;
