@@ -31,11 +31,12 @@ export interface Head {
  */
 export function checkRequest(req: IncomingMessage, keyHeaders: readonly string[]): Head {
   const raw = readHeaders(req.rawHeaders, keyHeaders);
+  // First: whatever else is wrong, its connection ends with a request whose end is in doubt.
+  const contentLength = checkFraming(req, raw);
   const { path, query } = checkTarget(req.url ?? '');
   const method = req.method ?? '';
   checkVersion(req);
   const host = checkHost(raw);
-  const contentLength = checkFraming(req, raw);
   return {
     method,
     path,

@@ -537,21 +537,28 @@ test('what any client can send is no surprise: the log shows no stack for it', a
   assert.doesNotMatch(text, /"stack"/);
 });
 
-test('behind a body that servers end in different places nothing is read', async (t) => {
-  const raw = await openRaw(t, door.gateway.port);
-  // It waits for the one ahead, and has been read by then.
-  const doubtful = post('Transfer-Encoding: gzip, chunked\r\n', '0\r\n\r\n');
-  raw.write(get('/v1/files/1') + doubtful + get('/v1/files/2'));
-  const [first, second, ...more] = parseResponses(await raw.receivedUntilClose(), { closed: true });
-  assert.equal(first?.status, 200);
-  assertRefused(second, 'request_malformed');
-  assert.equal(second?.headers['connection'], 'close');
-  assert.deepEqual(more, []);
-  assert.deepEqual(
-    door.reached().map(({ target }) => target),
-    ['/v1/files/1'],
-  );
-});
+const inGzip = post('Transfer-Encoding: gzip, chunked\r\n', '0\r\n\r\n');
+
+for (const [name, doubtful] of [
+  ['that alone', inGzip],
+  ['with a malformed path', inGzip.replace('/v1/files/a', '//a')],
+  ['with two hosts', inGzip.replace('Host: ', 'Host: a\r\nHost: ')],
+] as const) {
+  test(`behind a body that servers end in different places nothing is read: ${name}`, async (t) => {
+    const raw = await openRaw(t, door.gateway.port);
+    // It waits for the one ahead, and has been read by then.
+    raw.write(get('/v1/files/1') + doubtful + get('/v1/files/2'));
+    const [first, second, ...more] = parseResponses(await raw.receivedUntilClose(), { closed: true });
+    assert.equal(first?.status, 200);
+    assertRefused(second, 'request_malformed');
+    assert.equal(second?.headers['connection'], 'close');
+    assert.deepEqual(more, []);
+    assert.deepEqual(
+      door.reached().map(({ target }) => target),
+      ['/v1/files/1'],
+    );
+  });
+}
 
 for (const [name, bytes, outcome] of [
   ['a GET', get('/v1/files/1', toHttp2), 200],
