@@ -5,9 +5,9 @@ import { typesOfSignature } from './media-types.ts';
 /** The mark of a disc lies behind what is looked at of a file, and that of a disk at its end. */
 const neverShown = new Set(['application/x-iso9660-image', 'application/x-apple-diskimage']);
 
-/** The canonical types that first bytes can show, of those whose marks the library knows. */
+/** The canonical types that first bytes can show, of those whose marks the library knows, and of AU, whose mark it does not. */
 export function typesShown(marked: Iterable<string>): ReadonlySet<string> {
-  return new Set([...marked].flatMap(typesOfSignature)).difference(neverShown);
+  return new Set([...marked, 'audio/basic'].flatMap(typesOfSignature)).difference(neverShown);
 }
 
 let signed: ReadonlySet<string> | undefined;
@@ -19,7 +19,6 @@ let signed: ReadonlySet<string> | undefined;
 export function signedTypes(): ReadonlySet<string> {
   if (signed) return signed;
   const { supportedMimeTypes } = createRequire(import.meta.url)('file-type') as typeof FileType;
-  // The library does not know the mark of this one.
-  signed = typesShown([...supportedMimeTypes, 'audio/basic']);
+  signed = typesShown(supportedMimeTypes);
   return signed;
 }

@@ -198,6 +198,8 @@ const refused: readonly Case[] = [
   ['wav', 'a.mp3', 'audio/wav', sound],
   ['wav', 'a.wav', 'audio/mpeg', sound],
   ['wav', 'a.exe', 'audio/wav', sound],
+  ['text', 'a.au', 'audio/basic', 'audio/basic'],
+  ['zeros', 'a.snd', 'audio/basic', '*/*'],
   ['wav', 'a.unheardof', 'audio/wav', sound],
   ['wav', 'a.', 'audio/wav', sound],
   ['wav', 'a．php', 'audio/wav', sound],
