@@ -83,10 +83,14 @@ const synonyms: readonly (readonly [canonical: string, ...others: string[]])[] =
   ],
   ['video/ogg', 'video/theora+ogg', 'video/ogm+ogg'],
   ['application/ogg'],
-  ['audio/mp4', 'audio/m4a', 'audio/m4b'],
+  // The last is how Macs list `.m4a`, and so Python's httpx there.
+  ['audio/mp4', 'audio/m4a', 'audio/m4b', 'audio/mp4a-latm'],
+  ['audio/quicktime'],
   // Android's recorders and Windows have a name of their own each.
   ['audio/aac', 'audio/aacp', 'audio/aac-adts', 'audio/hx-aac-adts', 'audio/vnd.dlna.adts'],
   ['audio/aiff', 'audio/aifc'],
+  ['audio/x-caf', 'audio/caf'],
+  ['audio/x-ms-wma', 'audio/wma'],
   ['audio/amr', 'audio/amr-nb'],
   ['audio/midi', 'audio/mid'],
   ['audio/ac3', 'audio/vnd.dolby.dd-raw'],
@@ -165,12 +169,13 @@ const signatureAlso = new Map<string, readonly string[]>([
   ['video/x-m4v', ['video/mp4']],
   // A profile of MP4 (3GPP TS 26.244); some recorders call their files by the wider name.
   ['video/3gpp', ['audio/3gpp', 'video/mp4', 'audio/mp4']],
-  ['video/quicktime', ['audio/mp4']],
+  ['video/quicktime', ['audio/quicktime', 'audio/mp4']],
   ['video/3gpp2', ['audio/3gpp2']],
   ['video/webm', ['audio/webm']],
   ['video/mp1s', ['video/mpeg']],
   ['video/mp2p', ['video/mpeg']],
-  ['video/matroska', ['audio/matroska']],
+  // Chrome's `audio/webm;codecs=pcm` is Matroska, of which WebM is the part without PCM.
+  ['video/matroska', ['audio/matroska', 'video/webm', 'audio/webm']],
   ['audio/amr', ['audio/amr-wb']],
   ['audio/ogg', ['application/ogg']],
   ['video/ogg', ['application/ogg']],
@@ -262,8 +267,9 @@ const moreExtensions: readonly (readonly [extension: string, ...types: string[]]
   ['ogm', 'video/ogg'],
   ['webm', 'audio/webm'],
   ['3gp', 'audio/3gpp'],
-  // Samsung's voice recorder.
+  // Samsung's voice recorder, and the iPhone's.
   ['3ga', 'audio/3gpp'],
+  ['qta', 'audio/quicktime'],
   ['3g2', 'audio/3gpp2'],
   ['ai', 'application/pdf'],
   ['msi', 'application/x-msi'],

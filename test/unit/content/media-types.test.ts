@@ -38,7 +38,8 @@ audio/x-speex+ogg spx, audio/aacp aac, audio/x-hx-aac-adts aac, audio/amr-nb amr
 image/vnd.mozilla.apng png, application/x-iwork-keynote-sffkey key, application/x-iwork-numbers-sffnumbers numbers,
 application/vnd.microsoft.portable-executable exe, application/x-rar rar, application/x-pdf pdf, application/x-rtf rtf, text/json json,
 application/x-json json, application/csv csv, text/x-csv csv, application/x-ndjson ndjson, application/x-ndjson jsonl, application/jsonl jsonl,
-audio/3gpp 3ga, image/heif hif, application/x-bzip-compressed-tar tbz2, application/x-xz-compressed-tar txz
+audio/3gpp 3ga, image/heif hif, application/x-bzip-compressed-tar tbz2, application/x-xz-compressed-tar txz,
+audio/mp4a-latm m4a, audio/caf caf, audio/wma wma, audio/quicktime qta
 `;
 
 test('a type that a client declares for a file agrees with its extension, on one that first bytes show or on a text', () => {
