@@ -10,6 +10,7 @@ import type { Refusal } from '../refusals.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
 import { readExtension } from './check-file-name.ts';
 import { createTextCheck } from './check-text.ts';
+import { isUtf8Charset } from './read-part-header.ts';
 import { readSignature, sampleBytesMax, typesWithSignature } from './read-signature.ts';
 import { unsupported } from './upload-refusals.ts';
 
@@ -19,6 +20,7 @@ interface FileClaims {
   readonly label: string;
   /** The declared type without parameters; `application/octet-stream` claims nothing. */
   readonly type: string | undefined;
+  /** Of a bare file: that of a part is UTF-8. */
   readonly charset: string | undefined;
   readonly fileName: string | undefined;
 }
@@ -171,7 +173,3 @@ function isWrittenInText(type: string, sample: Buffer): boolean {
 }
 
 const writtenInText: ReadonlySet<string> = new Set(['application/pdf', 'application/rtf']);
-
-function isUtf8Charset(charset: string | undefined): boolean {
-  return charset === undefined || charset === 'utf-8' || charset === 'utf8' || charset === 'us-ascii';
-}

@@ -138,7 +138,7 @@ export class FormCheck implements PartHandler {
   }
 
   #openFile(header: PartHeader, fileName: string): OpenFile {
-    const { name, type, charset } = header;
+    const { name, type } = header;
     const rule = this.#rule.files.get(name);
     if (!rule) return this.#openOther(header, fileName);
     const count = (this.#counts.get(name) ?? 0) + 1;
@@ -148,7 +148,8 @@ export class FormCheck implements PartHandler {
     }
     this.#counts.set(name, count);
     checkFileName(fileName, name, rule);
-    const types = rule.types && new FileTypeCheck(rule.types, { label: name, type, charset, fileName });
+    const types =
+      rule.types && new FileTypeCheck(rule.types, { label: name, type, charset: undefined, fileName });
     if (types) this.#undecided.push(types);
     return { kind: 'file', rule, types };
   }

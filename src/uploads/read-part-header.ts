@@ -9,7 +9,6 @@ export interface PartHeader {
   readonly fileName: string | undefined;
   /** Lower case, without parameters; no text field has one. */
   readonly type: string | undefined;
-  readonly charset: string | undefined;
   /** The part's own Content-Length. Some clients send it; it is checked, never trusted. */
   readonly length: number | undefined;
   /** How the name Content-Disposition is written. */
@@ -38,21 +37,30 @@ export function readPartHeader(block: Buffer): PartHeader {
     if (key === 'content-disposition') spelling = name;
   }
   const { name, fileName } = readDisposition(headers.get('content-disposition'));
-  const declared = readDeclaredType(headers.get('content-type'));
-  if (formInForm.test(declared.type ?? '')) throw ambiguous('a part must not be a form itself');
+  const { type, charset } = readDeclaredType(headers.get('content-type'));
+  if (formInForm.test(type ?? '')) throw ambiguous('a part must not be a form itself');
   // Some parsers take a part for a file by its file name, others (formidable 3) by its Content-Type.
-  if (fileName === undefined && declared.type !== undefined) {
+  if (fileName === undefined && type !== undefined) {
     throw ambiguous('a part declares a content type but no file name');
   }
+  // WebOb reads the file name in it: in UTF-7 `a+AC8-..+AC8-b` is a path.
+  if (!isUtf8Charset(charset)) throw ambiguous('the charset of a part is not UTF-8');
   // formidable 3 reads a text field in it as in a charset.
   const encoding = headers.get('content-transfer-encoding');
-  if (encoding !== undefined && (encoding !== 'binary' || declared.type === undefined))
+  if (encoding !== undefined && (encoding !== 'binary' || type === undefined))
     throw ambiguous('a Content-Transfer-Encoding is not binary, or not of a file with a content type');
-  return { name, fileName, ...declared, length: readLength(headers.get('content-length')), spelling };
+  return { name, fileName, type, length: readLength(headers.get('content-length')), spelling };
+}
+
+/** What a Content-Type says. */
+interface DeclaredType {
+  /** Lower case, without parameters. */
+  readonly type: string | undefined;
+  readonly charset: string | undefined;
 }
 
 /** Reads `type/subtype` and its parameters; undefined fields when there is no such header. */
-export function readDeclaredType(value: string | undefined): Pick<PartHeader, 'type' | 'charset'> {
+export function readDeclaredType(value: string | undefined): DeclaredType {
   if (value === undefined) return { type: undefined, charset: undefined };
   const match = contentType.exec(value);
   const type = match?.[1]?.toLowerCase();
@@ -64,6 +72,11 @@ export function readDeclaredType(value: string | undefined): Pick<PartHeader, 't
   );
   if (charsets.length > 1) throw ambiguous('a content type has two charsets');
   return { type, charset: charsets[0] };
+}
+
+/** Whether what is declared to be in this charset, or in none, may be read as UTF-8. */
+export function isUtf8Charset(charset: string | undefined): boolean {
+  return charset === undefined || charset === 'utf-8' || charset === 'utf8' || charset === 'us-ascii';
 }
 
 // oxlint-disable-next-line no-control-regex

@@ -192,6 +192,8 @@ const ambiguous: Readonly<Record<string, string>> = {
   'two content types in one header': withType('audio/wav, text/html'),
   'a comma outside quotes in a content type': withType('video/webm;codecs=vp8,opus'),
   'a broken parameter of a content type': withType('audio/wav; x'),
+  'a file name that WebOb reads in the charset of its content': withType('audio/wav; charset="utf-7"'),
+  'a charset in which WebOb reads the letters of a file name': withType('audio/wav;charset=ISO-8859-1'),
   'a content type with two charsets': withType('text/csv; charset=utf-8; charset=utf-7'),
   'a text field with a content type': withHeaders(
     'Content-Disposition: form-data; name="a"\r\nContent-Type: text/plain',
