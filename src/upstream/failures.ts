@@ -40,20 +40,17 @@ export class ConnectTimeout extends Error {
 export class ResponseTimeout extends Error {
   readonly code = 'RESPONSE_TIMEOUT';
 
-  readonly ms: number;
-
   constructor(ms: number) {
     super(`no answer within ${ms} ms`);
     this.name = 'ResponseTimeout';
-    this.ms = ms;
   }
 }
 
-/** That time ran out in the line for a connection, or just after it: nothing was sent, and it says nothing against the target. */
+/** That time ran out in the line for a connection: nothing was sent, and it says nothing against the target. */
 export class LineTimeout extends Error {
   readonly code = 'LINE_TIMEOUT';
 
-  constructor({ ms }: ResponseTimeout) {
+  constructor(ms: number) {
     super(`no connection became free within ${ms} ms`);
     this.name = 'LineTimeout';
   }

@@ -58,7 +58,7 @@ export class Relay implements AnswerListener, Guest {
   readonly #parts: LaneParts;
   readonly #progress: Progress;
   readonly #bounds: AnswerBounds;
-  /** Set once the head is waited for, or a connection. */
+  /** Set once the head is waited for, or a seat. */
   #headTime: Countdown | undefined;
   /**
    * Set once the next piece is waited for. Nearly every answer is whole in one turn of the event loop and needs no timer: with one
@@ -93,25 +93,29 @@ export class Relay implements AnswerListener, Guest {
     res.on('close', this.#onClose);
   }
 
-  /**
-   * Starts its time for a connection; `requestSent` starts that for the head of its answer. An upstream that sends 1xx for ever does
-   * not put off its end.
-   */
-  startClock(): void {
+  /** Calls `start` once it has a seat. It waits in line for one for as long as for an answer. */
+  takeSeat(start: () => void): void {
+    this.#bounds.seats.take(this, start);
+    if (!this.hasSeat) this.#startClock();
+  }
+
+  /** An upstream that sends 1xx for ever does not put off the end of this time. */
+  #startClock(): void {
     this.#startedAt = performance.now();
-    const { responseMs } = this.#bounds.timeouts;
-    this.#headTime ??= new Countdown(responseMs, () => this.breakOff(new ResponseTimeout(responseMs)));
+    this.#headTime ??= new Countdown(this.#bounds.timeouts.responseMs, () => this.#endLate());
     this.#headTime.start();
   }
 
-  /** Somebody else times the connection, or what is waited for is the client's to send. */
-  stopClock(): void {
-    this.#headTime?.pause();
+  /** While a connection is being made somebody else times it. */
+  #endLate(): void {
+    const { responseMs } = this.#bounds.timeouts;
+    if (this.hasLeft) this.breakOff(new ResponseTimeout(responseMs));
+    else if (!this.hasSeat) this.breakOff(new LineTimeout(responseMs));
   }
 
   connected(source: AnswerSource): void {
     this.#source = source;
-    this.stopClock();
+    this.#headTime?.pause(); // what is waited for now may be the client's to send
     this.#startedAt = performance.now();
     this.#parts.listener.connected();
   }
@@ -130,7 +134,7 @@ export class Relay implements AnswerListener, Guest {
   requestSent(): void {
     this.requestLeaves();
     this.#left = 'all';
-    if (this.#state === 'awaited') this.startClock();
+    if (this.#state === 'awaited') this.#startClock();
     else if (this.#state === 'flowing') this.#expectMore();
   }
 
@@ -237,8 +241,7 @@ export class Relay implements AnswerListener, Guest {
   /** Ends the exchange from our side, for example when a body broke its rule while it was being sent. */
   breakOff(reason: Error): void {
     if (this.#state === 'over') return;
-    const wasInLine = this.spot !== undefined && !this.hasLeft && reason instanceof ResponseTimeout;
-    this.answerFailed(wasInLine ? new LineTimeout(reason) : reason);
+    this.answerFailed(reason);
     this.#source?.abort?.(reason);
     this.#source = undefined;
   }

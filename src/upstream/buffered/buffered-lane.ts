@@ -44,7 +44,6 @@ export function createBufferedLane(
     // The kept ones that are left have just been used: a turn from now one of them can be used again.
     if (!alone && idle.count > 0) return whenAllIsRead(() => begin(request, relay));
     seats.makeRoom();
-    relay.startClock();
     TargetConnection.open(
       connect,
       home,
@@ -66,8 +65,7 @@ export function createBufferedLane(
   return {
     send(request, res, parts) {
       const relay = new Relay(res, parts, bounds);
-      seats.take(relay, () => depart(() => begin(request, relay)));
-      if (!relay.hasSeat) relay.startClock();
+      relay.takeSeat(() => depart(() => begin(request, relay)));
     },
     close: () => idle.close(),
   };

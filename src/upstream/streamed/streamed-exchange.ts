@@ -74,10 +74,9 @@ export class StreamedExchange implements AnswerSource {
   }
 
   begin(open: OpenOutgoing): void {
-    this.#relay.startClock();
     // One turn of the loop before a kept connection is taken: by then anything the upstream sent on it unasked has been noticed,
     // and is not taken for the answer (CVE-2026-48931).
-    this.#seats.take(this.#relay, () => setImmediate(() => this.#open(open)));
+    this.#relay.takeSeat(() => setImmediate(() => this.#open(open)));
   }
 
   #open(open: OpenOutgoing): void {
@@ -95,7 +94,6 @@ export class StreamedExchange implements AnswerSource {
     outgoing.once('socket', (socket) => {
       judgeHead(outgoing, socket, (reason) => this.#relay.breakOff(reason));
       if (!socket.connecting) return this.#connected();
-      this.#relay.stopClock();
       const { connectMs } = this.#timeouts;
       this.#stopWaiting = afterReading(connectMs, () => this.#relay.breakOff(new ConnectTimeout(connectMs)));
       socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', () => this.#connected());

@@ -28,8 +28,9 @@ async function openRelay(
     idleMs = 60_000,
     responseMs = 60_000,
     requests = 1,
+    seats = 1,
     whenWhole,
-  }: { idleMs?: number; responseMs?: number; requests?: number; whenWhole?: () => void } = {},
+  }: { idleMs?: number; responseMs?: number; requests?: number; seats?: number; whenWhole?: () => void } = {},
 ) {
   const server = createServer();
   const client = await openRaw(t, await listen(t, server));
@@ -47,7 +48,7 @@ async function openRelay(
   const relay = new Relay(
     res,
     { ourHeaders: () => [], costHeader: 'x-cost', whenWhole, progress, listener },
-    { timeouts: { responseMs, idleMs }, seats: new Seats(1) },
+    { timeouts: { responseMs, idleMs }, seats: new Seats(seats) },
   );
   const source = new Source();
   relay.connected(source);
@@ -140,8 +141,8 @@ test('of an answer that breaks off in the turn in which it began nothing is sent
   assert.deepEqual([progress.answered, progress.bytesOut], [undefined, 0]);
 });
 
-test('the time for a connection is over with that, and the time for an answer begins when the request has been sent', async (t) => {
-  const { relay, source, over } = await openRelay(t, { responseMs: 20 });
+test('the time in line is over with a connection, and the time for an answer begins when the request has been sent', async (t) => {
+  const { relay, source, over } = await openRelay(t, { responseMs: 20, seats: 0 });
   const pass = fakeTimers(t);
   const failures: unknown[] = [];
   over.catch((cause: unknown) => failures.push(cause));
@@ -149,7 +150,7 @@ test('the time for a connection is over with that, and the time for an answer be
     pass(20);
     await new Promise(setImmediate);
   };
-  relay.startClock();
+  relay.takeSeat(() => undefined);
   relay.connected(source);
   await letTimePass();
   assert.deepEqual(failures, []);

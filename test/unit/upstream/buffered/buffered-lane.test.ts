@@ -14,6 +14,7 @@ import { failureKind } from '../../../../src/upstream/failures.ts';
 import type { Relay } from '../../../../src/upstream/relay.ts';
 import { Seats } from '../../../../src/upstream/seats.ts';
 import { allIsRead, turnsSoFar } from '../../../../src/waiting/when-all-is-read.ts';
+import { openBlackHole } from '../../../helpers/black-hole.ts';
 import { makeCertificate } from '../../../helpers/certificates.ts';
 import { holdUp } from '../../../helpers/hold-up.ts';
 import { listen } from '../../../helpers/listen.ts';
@@ -267,6 +268,19 @@ test('who waits in line for as long as an answer may take gives up its place the
   assert.equal(failureKind(failure.cause, failure.sent), 'timeout');
   assert.ok(failure.inLine);
   assert.equal(seats.ahead, 1);
+});
+
+test('the time in line, or for an answer, does not run while a connection is being made', async (t) => {
+  const target = new URL(`http://127.0.0.1:${await openBlackHole(t)}`);
+  const connect = createConnector(target, 600, {});
+  const { ask, seats } = await openLane(t, connect, { seats: 1, responseMs: 300 });
+  const other = { hasSeat: false, spot: undefined, turnAway: ignore };
+  seats.take(other, ignore);
+  const asked = ask({ signal: AbortSignal.timeout(10_000) });
+  await until(() => seats.ahead === 2);
+  seats.leave(other);
+  const { failure } = await asked;
+  assert.equal(failure?.message, 'no connection within 600 ms');
 });
 
 test('what an upstream sends right behind an answer is not given to who comes next', async (t) => {

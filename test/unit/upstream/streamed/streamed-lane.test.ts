@@ -66,20 +66,20 @@ test('after how much silence it is asked whether the other side is still there d
   assert.deepEqual(new Set(asked), new Set([60_000]));
 });
 
-test('the time for an answer does not run while a connection is being made', async (t) => {
+test('the time in line, or for an answer, does not run while a connection is being made', async (t) => {
   const target = new URL(`http://127.0.0.1:${await openBlackHole(t)}`);
-  const bounds = { seats: new Seats(1), trust: createTrust(undefined) };
-  const lane = createStreamedLane(
-    target,
-    { timeouts: { ...timeouts, connectMs: 200, responseMs: 50 } },
-    bounds,
-  );
+  const seats = new Seats(1);
+  const times = { ...timeouts, connectMs: 600, responseMs: 300 };
+  const lane = createStreamedLane(target, { timeouts: times }, { seats, trust: createTrust(undefined) });
   t.after(() => lane.close());
   const clients = await openClients(t);
   const { res } = await clients.next();
-  const failure = await new Promise<Error>((fail) => send(lane, res, fail));
+  const other = { hasSeat: false, spot: undefined, turnAway: ignore };
+  seats.take(other, ignore);
+  const failed = new Promise<Error>((fail) => send(lane, res, fail));
+  seats.leave(other);
+  assert.equal((await failed).message, 'no connection within 600 ms');
   res.destroy();
-  assert.equal(failure.message, 'no connection within 200 ms');
 });
 
 /** Has a lane answer, and ends the answer where it fails. */
