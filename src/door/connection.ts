@@ -73,7 +73,7 @@ export class Connection {
     this.#answered = undefined; // or a connection at work would keep two requests
     this.#inFlight.push(res);
     res.on('close', () => {
-      this.#remove(res);
+      this.#inFlight.splice(this.#inFlight.indexOf(res), 1);
       this.#onAnswer();
       this.#idleSince = performance.now();
       if (req.visit.cut === 'upstream') this.#noteCut();
@@ -114,11 +114,6 @@ export class Connection {
    */
   noteEnd(): void {
     if (this.#requests === this.#requestsBefore) leaveRoom();
-  }
-
-  #remove(res: ServerResponse): void {
-    const at = this.#inFlight.indexOf(res);
-    if (at !== -1) this.#inFlight.splice(at, 1);
   }
 
   /**
