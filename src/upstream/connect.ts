@@ -47,7 +47,7 @@ export function createConnector(target: URL, timeoutMs: number, trust: Trust): C
     function fail(error: Error): void {
       settle();
       // What happens to it once it is given up is nobody's concern.
-      socket.on('error', ignore).removeAllListeners(connectEvent);
+      socket.on('error', ignore);
       socket.destroy();
       whenFailed(error);
     }

@@ -61,11 +61,11 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
 
   async function send(request: OutgoingRequest, res: ServerResponse, progress: Progress): Promise<void> {
     let unreached: Set<Target> | undefined;
-    let repeats = false;
+    let alone = mayNotShare(request);
     for (;;) {
       const target = targets.next(unreached);
       try {
-        await exchange(target, request, { res, progress, config, repeats });
+        await exchange(target, request, { res, progress, config, alone });
         if (progress.cut === 'upstream') events.countError(config.name, 'cut');
         else isReached = true;
         return;
@@ -74,8 +74,8 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
         const { cause, inLine } = error;
         // Not the target's fault, and checked first: nobody waits for a second try, or the body is spoilt.
         if (cause instanceof ClientGone || cause instanceof Refusal) throw refusalOf(error);
-        if (!repeats && mayRepeat(error, request)) {
-          repeats = true;
+        if (mayRepeat(error, request)) {
+          alone = true; // on a connection that was not kept, so there is no third time
           continue;
         }
         if (!mayGoElsewhere(error, target)) throw refusalOf(error);
@@ -147,14 +147,14 @@ interface TryParts {
   readonly res: ServerResponse;
   readonly progress: Progress;
   readonly config: UpstreamConfig;
-  /** A kept connection has failed it before. */
-  readonly repeats: boolean;
+  /** On a connection of its own. */
+  readonly alone: boolean;
 }
 
 function exchange(
   target: Target,
   request: OutgoingRequest,
-  { res, progress, config, repeats }: TryParts,
+  { res, progress, config, alone }: TryParts,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     if (res.destroyed) {
@@ -165,7 +165,6 @@ function exchange(
     const host = config.preserveHost ? request.host : target.url.host;
     const listener = target.attempt({ resolve, reject });
     const parts = { ourHeaders, costHeader, whenWhole, progress, listener };
-    const alone = repeats || mayNotShare(request);
     if (body.kind === 'bytes' && body.length <= wholeBytesMax && switching === undefined) {
       const head = new RequestHead({ method, path, host, headers });
       target.buffered.send({ head, body: body.bytes, alone }, res, parts);
