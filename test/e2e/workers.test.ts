@@ -471,6 +471,21 @@ test('when the leading process is killed while they wait to drain its workers en
   await until(() => !workersOf(onFile).some(lives));
 });
 
+test('a worker whose leading process is gone ends, also where its drain does not', async (t) => {
+  const neverCloses = `if(process.argv[2]==='worker')process.getBuiltinModule('net').Server.prototype.close=function(){return(this)}`;
+  const deserted = await startGateway(t, overlay(over, { drain: { timeout: '100ms' } }), {
+    env: { NODE_OPTIONS: `--import=data:text/javascript,${neverCloses}` },
+  });
+  await until(() => workersOf(deserted).length === 2);
+  t.after(() =>
+    workersOf(deserted)
+      .filter(lives)
+      .forEach((pid) => process.kill(pid, 'SIGKILL')),
+  );
+  await deserted.stop('SIGKILL');
+  await until(() => !workersOf(deserted).some(lives));
+});
+
 test('what keeps a worker from starting keeps all from it, with the line and code of one process', async (t) => {
   const folder = tempFolder(t);
   const notes = join(folder, 'notes.txt');
