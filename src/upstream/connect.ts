@@ -1,5 +1,5 @@
 import { connect as connectTcp, type OnReadOpts, type Socket } from 'node:net';
-import { connect as connectTls, createSecureContext, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import { connect as connectTls, createSecureContext, type ConnectionOptions } from 'node:tls';
 import { addressOf, serverNameOf } from '../config/addresses.ts';
 import { afterReading } from '../waiting/when-all-is-read.ts';
 import { ConnectionClosed, ConnectTimeout } from './failures.ts';
@@ -101,33 +101,15 @@ function secureOpener(target: URL, trust: Trust): Opener {
   const address = addressOf(target);
   const servername = serverNameOf(address.host) ?? '';
   const options = { ...address, servername, ALPNProtocols: ['http/1.1'], rejectUnauthorized: true, ...trust };
-  const session = new TlsSession();
+  let session: Buffer | undefined;
   return (reading) => {
-    const withSession = { ...options, ...session.offer, ...reading };
-    const socket = openByName((lookup) => connectTls({ ...withSession, lookup }));
-    session.follow(socket);
-    return socket;
-  };
-}
-
-/** The session that connections to one target offer, so that the next handshake is shorter. */
-class TlsSession {
-  #last: Buffer | undefined;
-
-  /** For the options of the next connection. */
-  get offer(): { readonly session?: Buffer } {
-    return this.#last === undefined ? {} : { session: this.#last };
-  }
-
-  /**
-   * Keeps the session of this connection for the next. One with which no connection came about is forgotten, whatever became of it:
-   * a server that refuses a session, or leaves it unanswered, would do so each time.
-   */
-  follow(connection: TLSSocket): void {
-    connection
-      .on('session', (session: Buffer) => (this.#last = session))
+    const socket = openByName((lookup) => connectTls({ ...options, session, lookup, ...reading }));
+    // With it the next handshake is shorter. One with which no connection came about is forgotten, whatever became of it: a server
+    // that refuses a session, or leaves it unanswered, would do so each time.
+    return socket
+      .on('session', (offered: Buffer) => (session = offered))
       .once('close', () => {
-        if (!connection.authorized) this.#last = undefined;
+        if (!socket.authorized) session = undefined;
       });
-  }
+  };
 }

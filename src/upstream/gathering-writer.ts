@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream';
+import { CollectedBytes } from '../wire/collected-bytes.ts';
 import { letGo } from '../wire/let-go.ts';
 
 /**
@@ -8,8 +9,7 @@ import { letGo } from '../wire/let-go.ts';
  */
 export class GatheringWriter {
   readonly #to: Writable;
-  #gathered: Buffer | undefined;
-  #length = 0;
+  readonly #gathered = new CollectedBytes(largeBytesMin);
   #gathers = false;
   /**
    * Kept here, not read from `writableNeedDrain`: Node clears that only while it listens to the response's socket, which it does
@@ -31,27 +31,19 @@ export class GatheringWriter {
 
   /** Writes what still waits, before the end. */
   flush(): void {
-    if (this.#length > 0) this.#pass(this.#take());
+    if (this.#gathered.length > 0) this.#pass(this.#gathered.take());
   }
 
   #gather(chunk: Buffer): boolean {
-    if (this.#length + chunk.length > largeBytesMin) this.flush();
+    if (this.#gathered.length + chunk.length > largeBytesMin) this.flush();
     if (chunk.length >= largeBytesMin) return this.#send(chunk);
-    this.#gathered ??= Buffer.allocUnsafeSlow(largeBytesMin);
-    this.#length += chunk.copy(this.#gathered, this.#length);
+    this.#gathered.add(chunk);
     return !this.#isFull;
-  }
-
-  #take(): Buffer {
-    const taken = this.#gathered?.subarray(0, this.#length) ?? nothing;
-    this.#gathered = undefined;
-    this.#length = 0;
-    return taken;
   }
 
   readonly #whenSent: WhenSent = (error) => {
     if (error || this.#to.destroyed) return;
-    if (this.#length > 0) this.#pass(this.#take(), this.#whenSent);
+    if (this.#gathered.length > 0) this.#pass(this.#gathered.take(), this.#whenSent);
     else this.#gathers = false;
   };
 
@@ -74,8 +66,6 @@ export class GatheringWriter {
 }
 
 type WhenSent = (error: Error | null | undefined) => void;
-
-const nothing = Buffer.alloc(0);
 
 /** A smaller piece is not worth a callback: it weighs little until it is collected. */
 const largeBytesMin = 16 * 1024;

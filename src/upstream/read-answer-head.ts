@@ -72,11 +72,6 @@ export function hasNoBody({ status }: AnswerHead, method: string): boolean {
   return method === 'HEAD' || status === 204 || status === 304;
 }
 
-/** 15 digits are a petabyte, and exact in a double. */
-function isLength(text: string): boolean {
-  return /^\d{1,15}$/.test(text);
-}
-
 /** Whether a line, with its line ending, is a header. */
 export function isHeaderLine(line: string): boolean {
   return lineForm.test(line);
@@ -115,15 +110,14 @@ function once(before: string | undefined, value: string, name: string): string {
 /** RFC 9112 §6.3, but with a refusal wherever it speaks of recovery. */
 function framingOf(length: string | undefined, coding: string | undefined, isOld: boolean): Framing {
   if (coding !== undefined) {
-    if (coding.toLowerCase() !== 'chunked') {
-      throw new NonsenseAnswer(unknownCoding);
-    }
+    if (coding.toLowerCase() !== 'chunked') throw new NonsenseAnswer(unknownCoding);
     if (length !== undefined) throw new NonsenseAnswer('it has a Content-Length beside chunks');
     if (isOld) throw new NonsenseAnswer('it has chunks in HTTP/1.0');
     return 'chunked';
   }
   if (length === undefined) return 'until the end';
-  if (!isLength(length)) throw new NonsenseAnswer('its Content-Length is no length');
+  // A petabyte at most, which is exact in a double.
+  if (!/^\d{1,15}$/.test(length)) throw new NonsenseAnswer('its Content-Length is no length');
   return Number(length);
 }
 
