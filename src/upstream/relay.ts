@@ -250,7 +250,7 @@ export class Relay implements AnswerListener, Guest {
     if (this.#state !== 'begun' || !this.#giveHead()) return;
     this.#state = 'flowing';
     if (this.#held !== undefined) this.#write(this.#held);
-    if (this.#progress.bytesOut === 0 && !this.#res.destroyed) sendHead(this.#res);
+    if (this.#progress.bytesOut === 0) sendHead(this.#res);
     this.#held = undefined;
     this.#expectMore();
   }
