@@ -9,8 +9,6 @@ import { bodiesOf, type Rule } from './draft.ts';
 const doublingLengthMax = 16;
 /** The same for a pattern whose time grows with the square of the length. */
 const growingLengthMax = 1000;
-/** So many characters are read within milliseconds too. */
-const quickReadsMax = 2 ** 22;
 
 /** A body schema's pattern runs on texts that clients choose, and nothing else is answered meanwhile. */
 export const patternsAreQuick: Rule = ({ config }, report) => {
@@ -58,18 +56,14 @@ function faultOf(
   maxLength: unknown,
   sizeMax: number,
 ): { readonly why: string; readonly lengthMax: number } | undefined {
-  const textLength = typeof maxLength === 'number' ? Math.min(maxLength, sizeMax) : sizeMax;
-  const slowness = slownessOf(pattern, textLength);
+  const slowness = slownessOf(pattern);
   if (slowness === undefined) return undefined;
-  const lengthMax = lengthMaxOf(slowness);
-  if (textLength <= lengthMax) return undefined;
-  return { why: `${showText(pattern)} ${reasonOf(slowness)}`, lengthMax };
-}
-
-function lengthMaxOf(slowness: Slowness): number {
-  if (slowness.kind === 'dividing' || slowness.kind === 'searching') return growingLengthMax;
-  if (slowness.kind !== 'counting') return doublingLengthMax;
-  return Math.max(doublingLengthMax, Math.min(growingLengthMax, Math.floor(quickReadsMax / slowness.reads)));
+  const isGrowing = slowness.kind === 'dividing' || slowness.kind === 'searching';
+  const lengthMax = isGrowing ? growingLengthMax : doublingLengthMax;
+  const textLength = typeof maxLength === 'number' ? Math.min(maxLength, sizeMax) : sizeMax;
+  return textLength <= lengthMax
+    ? undefined
+    : { why: `${showText(pattern)} ${reasonOf(slowness)}`, lengthMax };
 }
 
 const hold = 'a hostile text can make it hold up every request';
@@ -81,7 +75,5 @@ function reasonOf(slowness: Slowness): string {
     return `can divide a text anywhere between its ${slowness.at.map(showText).join(' and ')}, and ${hold} for seconds: let the two share no character`;
   if (slowness.kind === 'searching')
     return `searches for its ${showText(slowness.at)} again from each character, and ${hold} for seconds: begin it with "^"`;
-  if (slowness.kind === 'counting')
-    return `counts its ${showText(slowness.at)} again from each character, and ${hold}: begin it with "^" or lower the counts`;
   return `is too large to tell whether ${hold}: make it smaller`;
 }

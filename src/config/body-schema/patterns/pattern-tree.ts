@@ -50,12 +50,6 @@ export function charactersOf(part: PatternTree): readonly string[] {
   return partsOf(part).flatMap(charactersOf);
 }
 
-/** All its repetitions, those inside others too. */
-export function repeatsOf(part: PatternTree): readonly PatternRepeat[] {
-  const inside = partsOf(part).flatMap(repeatsOf);
-  return part.kind === 'repeat' ? [part, ...inside] : inside;
-}
-
 /** The parts it is made of. */
 export function partsOf(part: PatternTree): readonly PatternTree[] {
   if (part.kind === 'character' || part.kind === 'place') return [];

@@ -1,15 +1,7 @@
-import { characterSets, type CharacterSets } from './character-sets.ts';
+import { characterSets } from './character-sets.ts';
 import { drawPattern } from './pattern-graph.ts';
-import { averageReads, mostReads, pastHead, placesSearched } from './pattern-reads.ts';
 import { nextOf, pairsAfter, statesMet, type State, type Steps } from './pattern-search.ts';
-import {
-  charactersOf,
-  parsePattern,
-  PatternTooLarge,
-  repeatsOf,
-  type PatternRepeat,
-  type PatternTree,
-} from './pattern-tree.ts';
+import { charactersOf, parsePattern, PatternTooLarge, type PatternTree } from './pattern-tree.ts';
 
 /** Why a regular expression can take long on a hostile text (CWE-1333), and the characters it is about. */
 export type Slowness =
@@ -19,31 +11,26 @@ export type Slowness =
   | { readonly kind: 'dividing'; readonly at: readonly [string, string] }
   /** The same, as the search starts again at each character of a repetition. */
   | { readonly kind: 'searching'; readonly at: string }
-  /** Counts make a search read so many characters, or more, before it starts again at the next. */
-  | { readonly kind: 'counting'; readonly at: string; readonly reads: number }
   /** Too large to tell in time. */
   | { readonly kind: 'unknown' };
 
 /**
- * Undefined for a pattern whose time grows no faster than the text and is short for a text of this length, and for one that is not
- * well formed. A pattern is parsed, drawn as an automaton and searched for ways to read one text twice; then what its counts make a
- * search read is added up (record 34).
+ * Undefined for a pattern whose time grows no faster than the text, and for one that is not well formed. A pattern is parsed, drawn as
+ * an automaton and searched for ways to read one text twice (record 34).
  */
-export function slownessOf(pattern: string, textLength: number): Slowness | undefined {
+export function slownessOf(pattern: string): Slowness | undefined {
   try {
     RegExp(pattern, 'u');
     const tree = parsePattern(pattern);
     const steps = { left: stepsMax };
     const sets = characterSets(charactersOf(tree));
-    const doubling = drawPattern(tree, { sets, isEndless: hasManyWays, looksEnd: true });
+    const endlessFrom = isAnchored(tree, 0) || isAnchored(tree, -1) ? manyWays : manyWaysAnywhere;
+    const isEndless = (part: PatternTree): boolean => waysThrough(part) >= endlessFrom;
+    const doubling = drawPattern(tree, { sets, isEndless, looksEnd: true });
     const found = findDoubling(statesMet(doubling, steps), steps);
     if (found !== undefined) return found;
     const growing = drawPattern(tree, { sets, isEndless: () => false, looksEnd: false });
-    const states = statesMet(growing, steps);
-    return (
-      findGrowing(states, statesMet(growing, steps, { pastEnds: true }), steps) ??
-      findCounting({ tree, sets, textLength }, steps)
-    );
+    return findGrowing(statesMet(growing, steps), statesMet(growing, steps, { pastEnds: true }), steps);
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     if (error instanceof PatternTooLarge) return { kind: 'unknown' };
@@ -56,14 +43,15 @@ const stepsMax = 200_000;
 /** Every character of any sample. */
 const everything = -1n;
 /** About 10 ms: counts that leave this many ways to read a text are as bad as endless repetitions. */
-const endlessFrom = 100_000;
-/** About 100 ms. */
-const readsMax = 2 ** 24;
-/** A search that reads a character no more often costs little beside what a text of that length costs anyway. */
-const readsLeast = 16;
+const manyWays = 100_000;
+/** The same where the search starts again at each character. */
+const manyWaysAnywhere = 1000;
 
-function hasManyWays(part: PatternTree): boolean {
-  return waysThrough(part) >= endlessFrom;
+/** Whether it fits at the start of a text only, or at its end (-1): from there V8 searches for what has only so many characters. */
+function isAnchored(part: PatternTree | undefined, end: 0 | -1): boolean {
+  if (part?.kind === 'place') return part.text === '^$'.at(end);
+  if (part?.kind === 'sequence') return isAnchored(part.parts.at(end), end);
+  return part?.kind === 'choice' && part.parts.every((each) => isAnchored(each, end));
 }
 
 /** In how many ways a part of a pattern can read a text, at most: only its counts and its alternatives differ. */
@@ -137,33 +125,6 @@ function findGrowing(
       : { kind: 'dividing', at: [from.text, to.text] };
   }
   return undefined;
-}
-
-/**
- * Looks for counts that let a search read very much from each character of a text before it starts again at the next, or as much
- * from a single one.
- */
-function findCounting({ tree, sets, textLength }: Search, steps: Steps): Slowness | undefined {
-  const slowFrom = Math.max(readsLeast, readsMax / placesSearched(tree, textLength));
-  const most = mostReads(tree, sets);
-  if (most.reads >= slowFrom) return { kind: 'counting', ...most };
-  const once = mostReads(pastHead(tree), sets, textLength);
-  if (once.reads >= readsMax) return { kind: 'doubling', at: once.at };
-  const isLong = (repeat: PatternRepeat): boolean => {
-    const reads = averageReads(repeat);
-    return reads >= slowFrom && reads !== Infinity;
-  };
-  if (!repeatsOf(tree).some(isLong)) return undefined;
-  const states = statesMet(drawPattern(tree, { sets, isEndless: isLong, looksEnd: false }), steps);
-  const search = states.filter(({ text }) => text === '');
-  const found = findGrowing(states, search, steps);
-  return found?.kind === 'searching' ? { kind: 'counting', at: found.at, reads: slowFrom } : undefined;
-}
-
-interface Search {
-  readonly tree: PatternTree;
-  readonly sets: CharacterSets;
-  readonly textLength: number;
 }
 
 /** What a look has found is not looked for again, in any other way it could be. */

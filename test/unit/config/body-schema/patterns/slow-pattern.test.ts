@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { slownessOf, type Slowness } from '../../../../../src/config/body-schema/patterns/slow-pattern.ts';
-
-function judge(pattern: string, textLength = 65_536): Slowness | undefined {
-  return slownessOf(pattern, textLength);
-}
+import { slownessOf } from '../../../../../src/config/body-schema/patterns/slow-pattern.ts';
 
 const doubling = [
   '^(a+)+$',
@@ -50,6 +46,11 @@ const doubling = [
   '^.*(?<!\\.(?:\\w+)*)$',
   '^[^](?<=^(?:\\d|\\w)+)$',
   '(?<=-(?:(?=(\\w+\\s?)+$)|x))y',
+  '(?:[a-z]{1,20} ?){1,3}!',
+  '(?:\\d{1,3} ?){1,5};',
+  '(?:\\w{1,20}\\B){2,3}!',
+  '^x$|(?:\\d{1,3} ?){1,5};',
+  '^(?:[a-z]{1,100}-?){4}$',
 ];
 const dividing = [
   '^\\d+\\d+$',
@@ -94,28 +95,6 @@ const searching = [
   '(?:(?!\\S+)\\s|\\d)x',
   '(?<!\\w*)',
 ];
-const counting = [
-  '(?:[a-z]{1,20} ?){1,3}!',
-  '(?:[a-z]{1,40} ?){2,3}@',
-  '[a-z]{1,40}[a-z0-9]{1,40}@',
-  '\\w{1,400}@',
-  '\\w{400}@',
-  '\\S{0,100}[^@]{100}!',
-  '(?:[a-z]{1,20},){1,400}!',
-  '(?:[a-z]{1,20},){1,20}!',
-  '(?:-?[a-z]{1,100},){1,10}!',
-  '(?:(?:[a-z]{1,5}\\.){1,4}:){1,30}!',
-  '(?:\\d{1,3} ?){1,5};',
-  '\\d{1,400}(?!\\d)',
-  '\\w{1,600}$',
-  '^x$|\\w{1,600}$',
-  '(?=[a-z]{1,300}x)',
-  '(?<=,\\w{1,300})x',
-  '(?i:[a-z]{1,300})!',
-  '(?:\\w{1,20}\\B){2,3}!',
-  '(?:a{1,9}){3}b',
-];
-
 const quick = [
   '^(?=.*\\d.*)(?=.*[a-z].*).{8,}$',
   '^(?!.*--.*)[a-z-]+$',
@@ -251,65 +230,33 @@ const quick = [
 ];
 
 describe('the time that a hostile text can take a pattern', () => {
-  for (const [kind, patterns] of Object.entries({ doubling, dividing, searching, counting })) {
+  for (const [kind, patterns] of Object.entries({ doubling, dividing, searching })) {
     for (const pattern of patterns) {
-      it(`${pattern} is slow by ${kind}`, () => assert.equal(judge(pattern)?.kind, kind));
+      it(`${pattern} is slow by ${kind}`, () => assert.equal(slownessOf(pattern)?.kind, kind));
     }
   }
   for (const pattern of quick) {
-    it(`${pattern === '' ? 'nothing' : pattern} is quick`, () => assert.equal(judge(pattern), undefined));
+    it(`${pattern === '' ? 'nothing' : pattern} is quick`, () =>
+      assert.equal(slownessOf(pattern), undefined));
   }
 
   it('is told with the parts of the pattern that it is about', () => {
-    assert.deepEqual(judge('^(\\w|\\d)+$'), { kind: 'doubling', at: '\\w' });
-    assert.deepEqual(judge('^\\d*\\w+!$'), { kind: 'dividing', at: ['\\d', '\\w'] });
-    assert.deepEqual(judge('^\\s+|\\s+$'), { kind: 'searching', at: '\\s' });
-    assert.deepEqual(judge('-?\\w{1,400}@'), { kind: 'counting', at: '\\w', reads: 400 });
-  });
-
-  it('is told for the length that a text may have, where counts matter', () => {
-    assert.equal(judge('(?:[a-z]{1,40} ?){2,3}@', 1000)?.kind, 'counting');
-    assert.equal(judge('(?:[a-z]{1,40} ?){2,3}@', 250), undefined);
-    assert.equal(judge('\\w{1,64}@', 1_000_000)?.kind, 'counting');
-    assert.equal(judge('\\d{3}-\\d{4}', 1_000_000_000), undefined);
-  });
-
-  // In a text of aaa…c, again and again, no count is ever complete.
-  it('is told of a count that fails near its end, each time that a choice before it is made anew', () => {
-    assert.deepEqual(judge('[a-z]{1,1000}[ab]{300}', 1000), {
-      kind: 'counting',
-      at: '[a-z]',
-      reads: 301_000,
-    });
-    assert.equal(judge('[ab]{1,1000}[ab]{300}', 1000)?.kind, 'counting');
-    assert.equal(judge('[a-z]{1,100}(?:a|b){30}', 16_384)?.kind, 'counting');
-    assert.equal(judge('[0-9a-f]{64}', 1_000_000)?.kind, 'counting');
-    assert.equal(judge('[a-z]{1,1000}[ab]', 1000), undefined);
-  });
-
-  it('is told of counts behind a "^" that divide a text in very many ways', () => {
-    const pattern = '^[a-z]{1,300}[a-z]{1,300}[a-z]{1,300}!';
-    assert.deepEqual(judge(pattern), { kind: 'doubling', at: '[a-z]' });
-    assert.equal(judge('^(?:[a-z]{1,100}-?){4}$', 1000)?.kind, 'doubling');
-    assert.equal(judge('^https?://[\\w.-]{1,255}[\\w/.-]{0,500}[?\\w=&-]{0,500}$')?.kind, 'doubling');
-    assert.equal(judge('^(?:id:|no:)(?:[a-z]{1,300}[a-z]{1,300}[a-z]{1,300})!')?.kind, 'doubling');
-    assert.equal(judge(pattern, 100), undefined);
-    assert.equal(judge('^[a-z]{1,300}-[a-z]{1,300}-[a-z]{1,300}!'), undefined);
-    assert.equal(judge('^[a-z]{1,300}[a-z]{1,300}!'), undefined);
-    assert.equal(judge('^[a-z]{1,300}[0-9]{1,300}[a-z]{1,300}[0-9]{1,300}!'), undefined);
+    assert.deepEqual(slownessOf('^(\\w|\\d)+$'), { kind: 'doubling', at: '\\w' });
+    assert.deepEqual(slownessOf('^\\d*\\w+!$'), { kind: 'dividing', at: ['\\d', '\\w'] });
+    assert.deepEqual(slownessOf('^\\s+|\\s+$'), { kind: 'searching', at: '\\s' });
   });
 
   it('is told of a reference to a group, whatever its name', () => {
-    assert.equal(judge('^(?<é>[\'"]).{0,20}\\k<é>$'), undefined);
-    assert.equal(judge('^(?<é>a)(?i:\\k<é>|a)+!$')?.kind, 'doubling');
+    assert.equal(slownessOf('^(?<é>[\'"]).{0,20}\\k<é>$'), undefined);
+    assert.equal(slownessOf('^(?<é>a)(?i:\\k<é>|a)+!$')?.kind, 'doubling');
   });
 
   // With a look at all parts for each part around them this would not end.
   it('is told however deep a pattern is nested', () => {
-    assert.equal(judge(`${'(?:'.repeat(60)}a?${'b?){0,1}'.repeat(60)}!`), undefined);
+    assert.equal(slownessOf(`${'(?:'.repeat(60)}a?${'b?){0,1}'.repeat(60)}!`), undefined);
   });
 
-  it('is not told of what is no pattern', () => assert.equal(judge('(a+'), undefined));
+  it('is not told of what is no pattern', () => assert.equal(slownessOf('(a+'), undefined));
 
   for (const [name, pattern] of [
     ['long', 'a*'.repeat(20_000)],
@@ -324,7 +271,7 @@ describe('the time that a hostile text can take a pattern', () => {
     ['branched', `^${'(?:a|b|c|d)*e'.repeat(200)}$`],
   ] as const) {
     it(`is not looked for without end in a pattern that is ${name}`, () => {
-      assert.deepEqual(judge(pattern), { kind: 'unknown' });
+      assert.deepEqual(slownessOf(pattern), { kind: 'unknown' });
     });
   }
 
@@ -333,6 +280,6 @@ describe('the time that a hostile text can take a pattern', () => {
       Array.from('NOPQRSTUVW', (second) => first + second),
     );
     const word = words.flat().join('|');
-    assert.equal(judge(`^(?:${word})(?:,(?:${word}))*$`), undefined);
+    assert.equal(slownessOf(`^(?:${word})(?:,(?:${word}))*$`), undefined);
   });
 });
