@@ -34,7 +34,7 @@ const ascii = Array.from({ length: 128 }, (_, at) => String.fromCharCode(at));
 /** A letter of each script in wide use, and marks, digits, blanks and signs beyond ASCII. */
 const others = '\u0085\u00a0éÉßαΩжЖԱაאب\u0660अঅਅઅஅఅಅഅකกກཀကኣᎠកᠠあア中한ꀀ\u0301\u200d\u2028\ue000\ufeff’–€😀';
 const usual = [...ascii, ...Array.from(others)];
-const backReference = /^(?:\(\?[ims]+:)?\\(?:[1-9]|k)/;
+const backReference = /^\\(?:[1-9]|k)/;
 const oneCharacter = /^[^]$/u;
 /** About 200 ms. */
 const classesMax = 300;

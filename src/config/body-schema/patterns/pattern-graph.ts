@@ -13,9 +13,6 @@ export interface PatternState {
   readonly next: Map<PatternState, number>;
   /** Whether the search ends here, whatever follows, so that nothing is tried again. */
   ends: boolean;
-  /** The outermost look it is in, and whether it ends that look: then nothing inside is tried again. */
-  look: number | undefined;
-  endsLook: boolean;
 }
 
 /**
@@ -23,15 +20,12 @@ export interface PatternState {
  * character: a failed search starts again one further on. A count that `isEndless` is drawn as a repetition without end, any other
  * as one or two.
  */
-export function drawPattern(tree: PatternTree, options: DrawingOptions): readonly PatternState[] {
-  return new Graph(tree, options).states;
-}
-
-interface DrawingOptions {
-  readonly sets: CharacterSets;
-  readonly isEndless: (repeat: PatternRepeat) => boolean;
-  /** Whether a look is over when it has found something; if not, it may find it far on, again and again. */
-  readonly looksEnd: boolean;
+export function drawPattern(
+  tree: PatternTree,
+  sets: CharacterSets,
+  isEndless: (repeat: PatternRepeat) => boolean,
+): readonly PatternState[] {
+  return new Graph(tree, sets, isEndless).states;
 }
 
 /** The text of the place where a pattern resumes after a look. */
@@ -51,14 +45,15 @@ const nothing: Piece = { first: [], last: [], empty: true };
 
 class Graph {
   readonly states: PatternState[] = [];
-  readonly #options: DrawingOptions;
+  readonly #sets: CharacterSets;
+  readonly #isEndless: (repeat: PatternRepeat) => boolean;
   /** The word characters, where they matter. */
   readonly #word: bigint | undefined;
   #ways = 0;
 
-  constructor(tree: PatternTree, options: DrawingOptions) {
-    const { sets } = options;
-    this.#options = options;
+  constructor(tree: PatternTree, sets: CharacterSets, isEndless: (repeat: PatternRepeat) => boolean) {
+    this.#sets = sets;
+    this.#isEndless = isEndless;
     this.#word = hasBorder(tree) ? sets.of(String.raw`\w`) : undefined;
     const start = this.#take(sets.all, '');
     const whole = this.#draw(tree);
@@ -72,7 +67,7 @@ class Graph {
   #draw(part: PatternTree): Piece {
     switch (part.kind) {
       case 'character':
-        return this.#take(this.#options.sets.of(part.text), part.text);
+        return this.#take(this.#sets.of(part.text), part.text);
       case 'place':
         return this.#add({ takes: 0n, text: part.text, isWord: false });
       case 'look':
@@ -87,16 +82,10 @@ class Graph {
     }
   }
 
-  /** A look is tried in all its ways until it fits once; the pattern goes on at a place that may fail. */
+  /** A look is over once it has found something; the pattern goes on at a place that may fail. */
   #look(part: PatternTree): Piece {
-    const from = this.states.length;
     const { first, last } = this.#draw(part);
-    for (const state of this.states.slice(from)) {
-      state.look = from;
-      state.endsLook = false;
-    }
-    for (const state of last) state.endsLook = true;
-    if (this.#options.looksEnd) this.#end(last);
+    this.#end(last);
     const place = this.#add({ takes: 0n, text: lookedFrom, isWord: false });
     return { ...place, first: [...first, ...place.first] };
   }
@@ -111,7 +100,7 @@ class Graph {
     const { part, least, most } = repeat;
     const piece = this.#draw(part);
     if (most === 1) return piece;
-    if (most === Infinity || this.#options.isEndless(repeat)) {
+    if (most === Infinity || this.#isEndless(repeat)) {
       this.#link(piece.last, piece.first);
       // Which of the required rounds take nothing is another choice.
       if (piece.empty && least > 1) this.#link(piece.last, piece.first);
@@ -143,7 +132,7 @@ class Graph {
 
   #add(state: Pick<PatternState, 'takes' | 'text' | 'isWord'>): Piece {
     if (this.states.length >= statesMax) throw new PatternTooLarge();
-    const added = { ...state, next: new Map(), ends: false, look: undefined, endsLook: false };
+    const added = { ...state, next: new Map(), ends: false };
     this.states.push(added);
     return { first: [added], last: [added], empty: false };
   }
@@ -161,7 +150,7 @@ class Graph {
   /** `[^]*$` takes whatever comes, so it never makes a search fail. */
   #endWhatTakesAll(): void {
     for (const state of this.states) {
-      const isEndless = state.takes === this.#options.sets.all && state.next.has(state);
+      const isEndless = state.takes === this.#sets.all && state.next.has(state);
       if (isEndless && [...state.next.keys()].some(({ text, ends }) => text === '$' && ends))
         state.ends = true;
     }

@@ -1,10 +1,10 @@
 /** A regular expression as its parts, as far as they matter for the time it takes. */
 export type PatternTree =
-  /** One character of any set, as written, with the modifiers around it: `\d`, `(?i:a)`. */
+  /** One character of any set, as written. */
   | { readonly kind: 'character'; readonly text: string }
   /** Holds at some places only, and takes no character: `^`, `$`, `\b`. */
   | { readonly kind: 'place'; readonly text: string }
-  /** Looks from here without taking a character: `(?=…)`. A lookbehind has its parts as they are read: from its end. */
+  /** Looks from here without taking a character: `(?=…)`. */
   | { readonly kind: 'look'; readonly part: PatternTree }
   | { readonly kind: 'sequence' | 'choice'; readonly parts: readonly PatternTree[] }
   | PatternRepeat;
@@ -23,14 +23,14 @@ export class PatternTooLarge extends Error {}
 /** The parts of a regular expression that is well formed with the flag `u`. Throws `PatternTooLarge`. */
 export function parsePattern(pattern: string): PatternTree {
   if (pattern.length > lengthMax) throw new PatternTooLarge();
-  const groups: Group[] = [{ kind: 'group', isBehind: false, modifiers: '', choices: [[]] }];
+  const groups: Group[] = [{ isLook: false, choices: [[]] }];
   for (const { groups: token = {} } of pattern.matchAll(tokens)) {
     const group = groups.at(-1);
     const sequence = group?.choices.at(-1);
     if (group === undefined || sequence === undefined) break;
     if (groups.length > depthMax) throw new PatternTooLarge();
     if (token['open'] !== undefined) {
-      groups.push(opened(token['open'], group));
+      groups.push({ isLook: /^\(\?<?[=!]/.test(token['open']), choices: [[]] });
     } else if (token['close'] !== undefined) {
       groups.pop();
       groups.at(-1)?.choices.at(-1)?.push(closed(group));
@@ -38,8 +38,8 @@ export function parsePattern(pattern: string): PatternTree {
     else if (token['quantifier'] !== undefined) {
       const part = sequence.pop();
       if (part !== undefined) sequence.push({ kind: 'repeat', part, ...bounds(token['quantifier']) });
-    } else if (token['place'] !== undefined) sequence.push(place(token['place'], group));
-    else sequence.push({ kind: 'character', text: modified(token['character'] ?? '', group.modifiers) });
+    } else if (token['place'] !== undefined) sequence.push({ kind: 'place', text: token['place'] });
+    else sequence.push({ kind: 'character', text: token['character'] ?? '' });
   }
   return closed(groups[0]);
 }
@@ -60,15 +60,11 @@ const lengthMax = 10_000;
 const depthMax = 100;
 
 interface Group {
-  readonly kind: 'group' | 'look';
-  /** Whether it is read from its end, as `(?<=…)` is. */
-  readonly isBehind: boolean;
-  /** Which of `i`, `m` and `s` hold inside. */
-  readonly modifiers: string;
+  readonly isLook: boolean;
   readonly choices: PatternTree[][];
 }
 
-/** Escapes and classes are taken whole, so nothing in them is a group or a quantifier. */
+/** Escapes and classes are taken whole, so nothing in them is a group or a quantifier. Modifiers such as `(?i:…)` are passed over. */
 const tokens = new RegExp(
   [
     String.raw`(?<open>\((?:\?(?:<?[=!]|[ims]*(?:-[ims]*)?:|<[^>]*>))?)`,
@@ -81,35 +77,13 @@ const tokens = new RegExp(
   'gu',
 );
 
-function opened(open: string, outer: Group): Group {
-  const kind = /^\(\?<?[=!]/.test(open) ? 'look' : 'group';
-  const { on = '', off = '' } = /^\(\?(?<on>[ims]*)(?:-(?<off>[ims]*))?:/.exec(open)?.groups ?? {};
-  const modifiers = Array.from('ims').filter(
-    (one) => (outer.modifiers + on).includes(one) && !off.includes(one),
-  );
-  const isBehind = kind === 'look' ? open.startsWith('(?<') : outer.isBehind;
-  return { kind, isBehind, modifiers: modifiers.join(''), choices: [[]] };
-}
-
-function modified(text: string, modifiers: string): string {
-  return modifiers === '' ? text : `(?${modifiers}:${text})`;
-}
-
-/** With `m` the ends of lines may be anywhere. What is read from its end ends at the start of the text. */
-function place(text: string, { modifiers, isBehind }: Group): PatternTree {
-  const isEnd = /[$^]/.test(text);
-  if (isEnd && modifiers.includes('m')) return { kind: 'sequence', parts: [] };
-  if (isEnd && isBehind) return { kind: 'place', text: text === '^' ? '$' : '^' };
-  return { kind: 'place', text };
-}
-
 function closed(group: Group | undefined): PatternTree {
   const parts = (group?.choices ?? []).map((sequence): PatternTree => ({
     kind: 'sequence',
-    parts: group?.isBehind === true ? sequence.toReversed() : sequence,
+    parts: sequence,
   }));
   const choice: PatternTree = { kind: 'choice', parts };
-  return group?.kind === 'look' ? { kind: 'look', part: choice } : choice;
+  return group?.isLook === true ? { kind: 'look', part: choice } : choice;
 }
 
 function bounds(quantifier: string): { least: number; most: number } {

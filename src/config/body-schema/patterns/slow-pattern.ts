@@ -26,10 +26,10 @@ export function slownessOf(pattern: string): Slowness | undefined {
     const sets = characterSets(charactersOf(tree));
     const endlessFrom = isAnchored(tree, 0) || isAnchored(tree, -1) ? manyWays : manyWaysAnywhere;
     const isEndless = (part: PatternTree): boolean => waysThrough(part) >= endlessFrom;
-    const doubling = drawPattern(tree, { sets, isEndless, looksEnd: true });
+    const doubling = drawPattern(tree, sets, isEndless);
     const found = findDoubling(statesMet(doubling, steps), steps);
     if (found !== undefined) return found;
-    const growing = drawPattern(tree, { sets, isEndless: () => false, looksEnd: false });
+    const growing = drawPattern(tree, sets, () => false);
     return findGrowing(statesMet(growing, steps), statesMet(growing, steps, { pastEnds: true }), steps);
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
@@ -118,18 +118,13 @@ function findGrowing(
     const others = later.getOrInsertComputed(circle ?? tries, () =>
       [...reachedFrom(tries, steps)].filter((each) => each.circle !== undefined && each.circle !== circle),
     );
-    const to = others.find((each) => !isOverWith(from, each) && canDivide([from, tries, each], steps));
+    const to = others.find((each) => canDivide([from, tries, each], steps));
     if (to === undefined) continue;
     return from.text === ''
       ? { kind: 'searching', at: to.text }
       : { kind: 'dividing', at: [from.text, to.text] };
   }
   return undefined;
-}
-
-/** What a look has found is not looked for again, in any other way it could be. */
-function isOverWith(from: State, to: State): boolean {
-  return to.endsLook && to.look === from.look;
 }
 
 function reachedFrom(from: State, steps: Steps): ReadonlySet<State> {
