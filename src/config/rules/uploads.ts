@@ -30,21 +30,6 @@ export const filesFitBodies: Rule = ({ config }, report) => {
   }
 };
 
-/** A form holds all files that must be there. */
-export const requiredFilesFitForms: Rule = ({ config }, report) => {
-  for (const upload of formsOf(config)) {
-    if (report.isBroken(upload, 'maxSize', 'files')) continue;
-    const required = Object.values(upload.files).filter((field) => field.required);
-    const least = required.reduce((sum, { minSize }) => sum + size(minSize), 0);
-    if (least < size(upload.maxSize)) continue;
-    report.problem(
-      upload,
-      'maxSize',
-      'has no room for all required files, each of at least its minSize, so every form is refused',
-    );
-  }
-};
-
 export const fieldsFitMemory: Rule = ({ config }, report) => {
   for (const { fields } of formsOf(config)) {
     if (fields.maxCount * size(fields.maxSize) <= valuesBytesMax) continue;
