@@ -1,12 +1,10 @@
 import type { CharacterSets } from './character-sets.ts';
-import { partsOf, PatternTooLarge, type PatternRepeat, type PatternTree } from './pattern-tree.ts';
+import { PatternTooLarge, type PatternRepeat, type PatternTree } from './pattern-tree.ts';
 
 /** One character of a pattern, and what may come after it. */
 export interface PatternState {
   /** The characters it takes; none where only a place such as `$` fits. */
   readonly takes: bigint;
-  /** Whether these are all word characters, where the pattern asks with `\b` or `\B`. */
-  readonly isWord: boolean;
   /** As it is written. */
   readonly text: string;
   /** How many ways lead to each next state. */
@@ -47,15 +45,12 @@ class Graph {
   readonly states: PatternState[] = [];
   readonly #sets: CharacterSets;
   readonly #isEndless: (repeat: PatternRepeat) => boolean;
-  /** The word characters, where they matter. */
-  readonly #word: bigint | undefined;
   #ways = 0;
 
   constructor(tree: PatternTree, sets: CharacterSets, isEndless: (repeat: PatternRepeat) => boolean) {
     this.#sets = sets;
     this.#isEndless = isEndless;
-    this.#word = hasBorder(tree) ? sets.of(String.raw`\w`) : undefined;
-    const start = this.#take(sets.all, '');
+    const start = this.#add(sets.all, '');
     const whole = this.#draw(tree);
     this.#end(whole.last);
     // The search is not part of what takes all: if it starts again, it failed.
@@ -67,9 +62,9 @@ class Graph {
   #draw(part: PatternTree): Piece {
     switch (part.kind) {
       case 'character':
-        return this.#take(this.#sets.of(part.text), part.text);
+        return this.#add(this.#sets.of(part.text), part.text);
       case 'place':
-        return this.#add({ takes: 0n, text: part.text, isWord: false });
+        return this.#add(0n, part.text);
       case 'look':
         return this.#look(part.part);
       case 'choice':
@@ -86,7 +81,7 @@ class Graph {
   #look(part: PatternTree): Piece {
     const { first, last } = this.#draw(part);
     this.#end(last);
-    const place = this.#add({ takes: 0n, text: lookedFrom, isWord: false });
+    const place = this.#add(0n, lookedFrom);
     return { ...place, first: [...first, ...place.first] };
   }
 
@@ -119,20 +114,9 @@ class Graph {
     };
   }
 
-  /** Where word characters matter, they and all others have a state each. */
-  #take(takes: bigint, text: string): Piece {
-    if (this.#word === undefined) return this.#add({ takes, text, isWord: false });
-    const word = takes & this.#word;
-    const rest = takes & ~this.#word;
-    const pieces: Piece[] = [];
-    if (word !== 0n) pieces.push(this.#add({ takes: word, text, isWord: true }));
-    if (rest !== 0n) pieces.push(this.#add({ takes: rest, text, isWord: false }));
-    return oneOf(pieces);
-  }
-
-  #add(state: Pick<PatternState, 'takes' | 'text' | 'isWord'>): Piece {
+  #add(takes: bigint, text: string): Piece {
     if (this.states.length >= statesMax) throw new PatternTooLarge();
-    const added = { ...state, next: new Map(), ends: false };
+    const added = { takes, text, next: new Map(), ends: false };
     this.states.push(added);
     return { first: [added], last: [added], empty: false };
   }
@@ -163,8 +147,4 @@ function oneOf(pieces: readonly Piece[]): Piece {
     last: pieces.flatMap(({ last }) => last),
     empty: pieces.some(({ empty }) => empty),
   };
-}
-
-function hasBorder(part: PatternTree): boolean {
-  return part.kind === 'place' ? /^\\b$/i.test(part.text) : partsOf(part).some(hasBorder);
 }

@@ -2,7 +2,7 @@ import { lookedFrom, type PatternState } from './pattern-graph.ts';
 import { PatternTooLarge } from './pattern-tree.ts';
 
 /** A state of a graph as a search meets it. */
-export interface State extends Readonly<Omit<PatternState, 'next' | 'isWord'>> {
+export interface State extends Readonly<Omit<PatternState, 'next'>> {
   readonly id: number;
   readonly next: { readonly state: State; readonly ways: number }[];
   /** States that lead to each other and back share a circle; undefined for a state that is met once at most. */
@@ -37,30 +37,23 @@ export function statesMet(
   return all;
 }
 
-/** The characters that may come next, whatever word borders and looks are in between, and how many ways lead to each. */
+/** The characters that may come next, whatever looks are in between, and how many ways lead to each. */
 function nextCharacters(
   from: PatternState,
   pastEnds: boolean,
   steps: Steps,
 ): ReadonlyMap<PatternState, number> {
   const next = new Map<PatternState, number>();
-  // Of the two borders only one fits between the same two characters.
-  for (const border of borders) {
-    const passed = new Set([from]);
-    for (const at of passed) {
-      for (const [to, ways] of at.next) {
-        if (at !== from) spend(steps);
-        if (to.ends && !pastEnds) continue;
-        if (to.text === lookedFrom || to.text === border) passed.add(to);
-        else if (to.takes !== 0n && isBetween(border, from, to)) next.set(to, (next.get(to) ?? 0) + ways);
-      }
+  const passed = new Set([from]);
+  for (const at of passed) {
+    for (const [to, ways] of at.next) {
+      if (at !== from) spend(steps);
+      if (to.ends && !pastEnds) continue;
+      if (to.text === lookedFrom) passed.add(to);
+      else if (to.takes !== 0n) next.set(to, (next.get(to) ?? 0) + ways);
     }
   }
   return next;
-}
-
-function isBetween(border: string, before: PatternState, after: PatternState): boolean {
-  return (before.isWord === after.isWord) === (border === String.raw`\B`);
 }
 
 /** Tarjan's search for the parts of a graph that are strongly connected. */
@@ -113,5 +106,3 @@ function spend(steps: Steps): void {
   steps.left -= 1;
   if (steps.left < 0) throw new PatternTooLarge();
 }
-
-const borders = [String.raw`\b`, String.raw`\B`];

@@ -2,7 +2,7 @@
 export type PatternTree =
   /** One character of any set, as written. */
   | { readonly kind: 'character'; readonly text: string }
-  /** Holds at some places only, and takes no character: `^`, `$`, `\b`. */
+  /** Holds at some places only, and takes no character: `^`, `$`. */
   | { readonly kind: 'place'; readonly text: string }
   /** Looks from here without taking a character: `(?=…)`. */
   | { readonly kind: 'look'; readonly part: PatternTree }
@@ -39,7 +39,7 @@ export function parsePattern(pattern: string): PatternTree {
       const part = sequence.pop();
       if (part !== undefined) sequence.push({ kind: 'repeat', part, ...bounds(token['quantifier']) });
     } else if (token['place'] !== undefined) sequence.push({ kind: 'place', text: token['place'] });
-    else sequence.push({ kind: 'character', text: token['character'] ?? '' });
+    else if (token['character'] !== undefined) sequence.push({ kind: 'character', text: token['character'] });
   }
   return closed(groups[0]);
 }
@@ -47,13 +47,8 @@ export function parsePattern(pattern: string): PatternTree {
 /** All its characters, as written. */
 export function charactersOf(part: PatternTree): readonly string[] {
   if (part.kind === 'character') return [part.text];
-  return partsOf(part).flatMap(charactersOf);
-}
-
-/** The parts it is made of. */
-export function partsOf(part: PatternTree): readonly PatternTree[] {
-  if (part.kind === 'character' || part.kind === 'place') return [];
-  return 'parts' in part ? part.parts : [part.part];
+  if (part.kind === 'place') return [];
+  return ('parts' in part ? part.parts : [part.part]).flatMap(charactersOf);
 }
 
 const lengthMax = 10_000;
@@ -64,14 +59,15 @@ interface Group {
   readonly choices: PatternTree[][];
 }
 
-/** Escapes and classes are taken whole, so nothing in them is a group or a quantifier. Modifiers such as `(?i:…)` are passed over. */
+/** Escapes and classes are taken whole, so nothing in them is a group or a quantifier. Borders of words and modifiers such as `(?i:…)` are passed over. */
 const tokens = new RegExp(
   [
     String.raw`(?<open>\((?:\?(?:<?[=!]|[ims]*(?:-[ims]*)?:|<[^>]*>))?)`,
     String.raw`(?<close>\))`,
     String.raw`(?<or>\|)`,
     String.raw`(?<quantifier>(?:[*+?]|\{\d+(?:,\d*)?\})\??)`,
-    String.raw`(?<place>[\^$]|\\[bB])`,
+    String.raw`(?<place>[\^$])`,
+    String.raw`(?<border>\\[bB])`,
     String.raw`(?<character>\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u\{[^}]*\}|\\u.{4}|\\x..|\\c.|\\[pP]\{[^}]*\}|\\k<[^>]*>|\\[1-9]\d*|\\[^]|\[(?:\\[^]|[^\]\\])*\]|[^])`,
   ].join('|'),
   'gu',
