@@ -47,8 +47,10 @@ export function readPartHeader(block: Buffer): PartHeader {
   if (!isUtf8Charset(charset)) throw ambiguous('the charset of a part is not UTF-8');
   // formidable 3 reads a text field in it as in a charset.
   const encoding = headers.get('content-transfer-encoding');
-  if (encoding !== undefined && (encoding !== 'binary' || type === undefined))
-    throw ambiguous('a Content-Transfer-Encoding is not binary, or not of a file with a content type');
+  if (encoding !== undefined && (!plainEncodings.includes(encoding) || type === undefined))
+    throw ambiguous(
+      'a Content-Transfer-Encoding is not binary or 8bit, or not of a file with a content type',
+    );
   return { name, fileName, type, length: readLength(headers.get('content-length')), spelling };
 }
 
@@ -82,8 +84,10 @@ export function isUtf8Charset(charset: string | undefined): boolean {
 // oxlint-disable-next-line no-control-regex
 const headerLine = /^([A-Za-z-]+): ([^\x00-\x1f\x7f ](?:[^\x00-\x1f\x7f]*[^\x00-\x1f\x7f ])?)$/;
 
-/** The last is written by Ruby's multipart-post and Apache's HttpClient, and says what is so without it. */
+/** The last is written by Ruby's multipart-post, Apache's HttpClient and Symfony, and says what is so without it. */
 const knownNames = ['Content-Disposition', 'Content-Type', 'Content-Length', 'Content-Transfer-Encoding'];
+
+const plainEncodings: readonly string[] = ['binary', '8bit'];
 
 /** CGI.pm 4 does not know them in any other case, and takes a file for a nameless text. */
 const known = new Map(

@@ -45,7 +45,15 @@ const data = fc.oneof(
 const part: fc.Arbitrary<Part> = fc.oneof(
   fc.record({ name, data: text.map((value) => Buffer.from(value)) }),
   fc.record({ name, fileName, data }),
-  fc.record({ name, fileName, type: fc.constant('audio/wav\r\nContent-Transfer-Encoding: binary'), data }),
+  fc.record({
+    name,
+    fileName,
+    type: fc.constantFrom(
+      'audio/wav\r\nContent-Transfer-Encoding: binary',
+      'audio/wav\r\nContent-Transfer-Encoding: 8bit',
+    ),
+    data,
+  }),
   fc.record({
     name,
     fileName,
@@ -96,6 +104,7 @@ const token = fc.constantFrom(
   '\r\nContent-Type: text/html',
   '\r\nContent-Transfer-Encoding: base64',
   '\r\nContent-Transfer-Encoding: binary',
+  '\r\nContent-Transfer-Encoding: 8bit',
   '\r\nContent-Length: 3',
   '\r\n folded',
   '\r\nX: y',

@@ -44,6 +44,9 @@ const accepted: Readonly<Record<string, string>> = {
   'a type with parameters': withType('audio/webm;codecs=opus'),
   'a type with a quoted parameter': withType('audio/webm; codecs="opus,vp8"'),
   'a binary transfer encoding': withHeaders(`${head}\r\nContent-Transfer-Encoding: binary`),
+  'what Symfony writes': withHeaders(
+    `Content-Type: audio/wav\r\nContent-Transfer-Encoding: 8bit\r\n${disposition}`,
+  ),
   'a true Content-Length in a part': withHeaders(`${head}\r\nContent-Length: 4`),
   'a Content-Length in some parts': `--B\r\n${head}\r\nContent-Length: 1\r\n\r\n1\r\n--B\r\n${head}\r\nContent-Length: 2\r\n\r\n22\r\n--B\r\n${head}\r\n\r\n333\r\n--B--\r\n`,
   'file name with spaces, semicolons and other scripts': withFileName('a b; Änne 김 (1) 100%.wav'),
@@ -114,6 +117,7 @@ const ambiguous: Readonly<Record<string, string>> = {
   'a malformed Content-Length': withHeaders(`${head}\r\nContent-Length: +4`),
   'a Content-Length with a leading zero': withHeaders(`${head}\r\nContent-Length: 04`),
   'a base64 transfer encoding': withHeaders(`${head}\r\nContent-Transfer-Encoding: base64`),
+  'a transfer encoding of seven bits': withHeaders(`${head}\r\nContent-Transfer-Encoding: 7bit`),
   'a transfer encoding in upper case': withHeaders(`${head}\r\nContent-Transfer-Encoding: BINARY`),
   'the transfer encoding of a text': withHeaders(
     'Content-Disposition: form-data; name="a"\r\nContent-Transfer-Encoding: binary',
