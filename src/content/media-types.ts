@@ -146,12 +146,13 @@ const aliases = new Map(
  * Declared types that are wider than their name: clients look at the extension alone, so Firefox calls every `.ogg` a video
  * (Bugzilla 1240259), all of them every `.webm`, Android 9 every `.m4a` an MP3, mime-types 3.0.1 every `.mp4` an application, and
  * Windows every file of Illustrator a PostScript one and, with Office, every CSV file an Excel sheet and every RTF a Word document.
- * Not `video/mp4`: its pictures may only be told of at its end.
+ * PHP looks at the first bytes alone, and calls every `.mka` a video. Not `video/mp4`: its pictures may only be told of at its end.
  */
 const declaredAlso = new Map<string, readonly string[]>([
   ['application/ogg', ['audio/ogg', 'video/ogg']],
   ['video/ogg', ['audio/ogg']],
   ['video/webm', ['audio/webm']],
+  ['video/matroska', ['audio/matroska']],
   ['audio/mpeg', ['audio/mp4']],
   ['application/mp4', ['audio/mp4', 'video/mp4']],
   ['application/vnd.ms-asf', ['video/x-ms-asf']],
