@@ -1,5 +1,5 @@
 import type { AnySchema, ErrorObject } from 'ajv/dist/2020.js';
-import { isObject } from '../../content/is-object.ts';
+import { isContainer, isObject } from '../../content/is-object.ts';
 import { childPointer, isAtOrBelow, stepsOf } from '../json-pointer.ts';
 import { showName, showText, slipIn, suggest, suggestNear } from '../wording.ts';
 import { ruleOf } from './describe-errors.ts';
@@ -24,6 +24,7 @@ export function checkSchema(schema: unknown): AnySchema {
     ...choiceProblems(part),
     ...boundProblems(part),
     ...requiredProblems(part),
+    ...emptyNameProblems(part),
     ...patternProblems(part),
     ...formatProblems(part),
   ]);
@@ -138,6 +139,18 @@ function* requiredProblems({ schema, pointer }: Subschema): Iterable<SchemaProbl
       const message = `"additionalProperties" refuses ${showName(name)}, so every object is refused`;
       yield { pointer: place, message: message + suggestNear(name, Object.keys(properties)) };
     }
+  }
+}
+
+/** To the compiler a name that is missing and empty is none, so nothing would be asked for. */
+function* emptyNameProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
+  for (const keyword of ['required', 'dependentRequired', 'dependencies']) {
+    const needed = schema[keyword];
+    if (isContainer(needed) && Object.values(needed).flat().includes(''))
+      yield {
+        pointer: childPointer(pointer, keyword),
+        message: 'a field without a name cannot be asked for',
+      };
   }
 }
 

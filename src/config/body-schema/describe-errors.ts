@@ -82,7 +82,7 @@ function mergeRules(first: ErrorObject, errors: readonly ErrorObject[]): string 
   if (keyword === 'type')
     return typeRule(errors.flatMap((error) => error.params['type'] as string | string[]));
   if (keyword !== 'required') return undefined;
-  const missing = new Set(errors.map((error) => fieldName(error.params['missingProperty'])));
+  const missing = new Set(errors.map((error) => String(error.params['missingProperty'])));
   return `${listed('or', [...missing])} is required`;
 }
 
@@ -102,7 +102,7 @@ function placeOf(instancePath: string, fields: ReadonlySet<string>, body: unknow
   for (const name of stepsOf(instancePath)) {
     // Only the body can tell an index from a name made of digits.
     if (Array.isArray(value)) place += `[${name}]`;
-    else place += `${place === '' ? '' : '.'}${fields.has(name) ? fieldName(name) : '*'}`;
+    else place += `${place === '' ? '' : '.'}${fields.has(name) ? name : '*'}`;
     value = isContainer(value) ? Reflect.get(value, name) : undefined;
   }
   return place;
@@ -116,7 +116,7 @@ const combining = new Set(['anyOf', 'oneOf', 'if', 'not']);
 
 const rules: Readonly<Record<string, (params: Params) => string>> = {
   type: ({ type }) => typeRule([type].flat() as string[]),
-  required: ({ missingProperty }) => `${fieldName(missingProperty)} is required`,
+  required: ({ missingProperty }) => `${String(missingProperty)} is required`,
   dependentRequired: neededBeside,
   dependencies: neededBeside,
   additionalProperties: () => 'is not allowed',
@@ -152,12 +152,8 @@ const rules: Readonly<Record<string, (params: Params) => string>> = {
     passingSchemas ? 'must have only one of the allowed forms' : 'must have one of the allowed forms',
 };
 
-function fieldName(name: unknown): string {
-  return name === '' ? '""' : String(name);
-}
-
 function neededBeside({ missingProperty, property }: Params): string {
-  return `${fieldName(missingProperty)} is required beside ${fieldName(property)}`;
+  return `${String(missingProperty)} is required beside ${String(property)}`;
 }
 
 function typeRule(types: readonly string[]): string {

@@ -1,7 +1,6 @@
 import {
   _,
   Ajv2020,
-  type Code,
   type CodeKeywordDefinition,
   type KeywordCxt,
   type KeywordDefinition,
@@ -40,7 +39,6 @@ export function createAjv(options: {
   boundErrors(ajv);
   countWhatFits(ajv);
   passWhatIsAbsent(ajv);
-  missEmptyNames(ajv);
   compareAsJson(ajv);
   if (!options.meta) readDynamicReferences(ajv);
   if (options.onReference !== undefined) announceReferences(ajv, options.onReference);
@@ -116,34 +114,6 @@ function countWhatFits(ajv: Ajv2020): void {
     const isEnough = _`${count} >= ${min}`;
     context.pass(max === undefined ? isEnough : _`${isEnough} && ${count} <= ${max}`);
   });
-}
-
-/** To Ajv a name that is missing and empty is none, so `required: ['']` would ask for nothing. */
-function missEmptyNames(ajv: Ajv2020): void {
-  prepareCode(ajv, 'required', (context) => {
-    const needed: readonly string[] = context.schema;
-    if (!needed.includes('')) return;
-    context.setParams({ missingProperty: '' });
-    context.fail(lacksEmptyName(context));
-  });
-  for (const keyword of ['dependentRequired', 'dependencies']) {
-    prepareCode(ajv, keyword, (context) => {
-      for (const [property, needed] of Object.entries<unknown>(context.schema)) {
-        if (!Array.isArray(needed) || !needed.includes('')) continue;
-        context.setParams({
-          property,
-          missingProperty: '',
-          depsCount: needed.length,
-          deps: needed.join(', '),
-        });
-        context.fail(_`Object.hasOwn(${context.data}, ${property}) && ${lacksEmptyName(context)}`);
-      }
-    });
-  }
-}
-
-function lacksEmptyName({ data }: KeywordCxt): Code {
-  return _`!Object.hasOwn(${data}, "")`;
 }
 
 /**
