@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { codeOf } from '../content/error-code.ts';
 
 /** The largest configuration, and the largest file that `${file:…}` takes in. */
@@ -31,7 +31,7 @@ function readBytes(path: string): Buffer {
   let descriptor: number | undefined;
   try {
     if (mayNeverEnd(path)) throw new UnusableText('cannot be read: it is not a regular file', false);
-    descriptor = openSync(path, handedOver.test(path) ? 'r' : withoutWaiting);
+    descriptor = openSync(path, 'r');
     const bytes = Buffer.alloc(textBytesMax + 1);
     let filled = 0;
     for (let read = -1; read !== 0 && filled < bytes.length; filled += read) {
@@ -45,9 +45,6 @@ function readBytes(path: string): Buffer {
     if (descriptor !== undefined) closeSync(descriptor);
   }
 }
-
-/** What the system calls a regular file may wait for more all the same, such as /proc/kmsg. */
-const withoutWaiting = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
  * Whether reading it could wait for ever, deaf to signals, as with a named pipe that nobody writes to. A file handed over open,
@@ -71,5 +68,4 @@ const reasons: ReadonlyMap<string, string> = new Map([
   ['EACCES', 'permission denied'],
   ['EISDIR', 'it is a directory'],
   ['ENOTDIR', 'a part of its path is not a directory'],
-  ['EAGAIN', 'it has no end'],
 ]);

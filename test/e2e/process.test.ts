@@ -234,20 +234,6 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
     },
   );
 
-  test(
-    'a file that waits for more, and calls itself regular, is not waited for',
-    { timeout: 60_000 },
-    async () => {
-      const { code, stderr } = await run(['serve', '--config', '/proc/kmsg']);
-      assert.equal(code, 66);
-      // Not everybody may read what the kernel says.
-      assert.match(
-        stderr,
-        /^gatehouse: \/proc\/kmsg cannot be read: (?:it has no end|permission denied|.* EPERM) \(/,
-      );
-    },
-  );
-
   test('a configuration that is named by nothing is called "", and an empty variable names none', async () => {
     const nothing = await commandHere(['serve', '--config', '']);
     const none = await run(['serve'], { GATEHOUSE_CONFIG: '' });
