@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Limits } from '../../../src/config/config.ts';
@@ -49,6 +50,17 @@ test('nothing is left only when every request has been settled, and not as soon 
   assert.ok(!isGone);
   leave?.();
   await gone;
+});
+
+test('a connection that Node reads no further, as it takes no answers, is not read on for a look at its time', async (t) => {
+  const bounds = { inFlight: 1, inFlightPerConnection: 1 };
+  const { connections, port, server } = await startServer(t, bounds, (leave) => leave());
+  const connected = once(server, 'connection') as Promise<[Socket]>;
+  await openRaw(t, port);
+  const [socket] = await connected;
+  socket.pause();
+  await new Promise<void>((judge) => connections.whenRead(socket, judge));
+  assert.ok(socket.isPaused());
 });
 
 for (const { how, read } of [
