@@ -126,7 +126,6 @@ export class StreamedExchange implements AnswerSource {
   }
 
   #connected(): void {
-    if (this.#relay.isOver) return;
     this.#stopWaiting?.();
     this.#relay.connected(this);
     this.#sender = new BodySender({
