@@ -198,8 +198,15 @@ export class Target {
     return new Attempt(this, isTrial, ending);
   }
 
-  setAside(cause: Error): void {
-    this.#setAside('not reached', cause);
+  setAside(cause: Error, state: 'not reached' | 'silent' = 'not reached'): void {
+    const { config, events } = this.#parts;
+    this.#state = state;
+    this.#absences += 1;
+    // Not before a trial under way has ended: a request that began earlier may fail late.
+    this.#asideUntil = Math.max(this.#asideUntil, performance.now() + asideMs);
+    // Another target may take them at once.
+    if (config.targets.length > 1) this.seats.turnAway(cause);
+    this.#absence.begin(() => events.setAside(config.name, this.url.origin, cause));
   }
 
   /** A trial has a connection. It may take long to be answered, and the others need not wait for that. */
@@ -230,7 +237,7 @@ export class Target {
   noteFailure({ isTrial, answersBefore }: Attempt, { sent, cause }: ExchangeFailed): void {
     if (isTrial) this.#asideUntil = 0;
     const inVain = sent && cause instanceof ResponseTimeout && answersBefore === this.#answers;
-    if (inVain && this.#parts.config.targets.length > 1) this.#setAside('silent', cause);
+    if (inVain && this.#parts.config.targets.length > 1) this.setAside(cause, 'silent');
   }
 
   #noteHealth(fault: Error | undefined): void {
@@ -240,17 +247,6 @@ export class Target {
     if (fault === undefined) this.#illness.end(() => events.healthyAgain(config.name, origin));
     else this.#illness.begin(() => events.unhealthy(config.name, origin, fault));
     whenJudged(this);
-  }
-
-  #setAside(state: 'not reached' | 'silent', cause: Error): void {
-    const { config, events } = this.#parts;
-    this.#state = state;
-    this.#absences += 1;
-    // Not before a trial under way has ended: a request that began earlier may fail late.
-    this.#asideUntil = Math.max(this.#asideUntil, performance.now() + asideMs);
-    // Another target may take them at once.
-    if (config.targets.length > 1) this.seats.turnAway(cause);
-    this.#absence.begin(() => events.setAside(config.name, this.url.origin, cause));
   }
 }
 

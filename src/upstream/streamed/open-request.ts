@@ -51,16 +51,8 @@ export function openRequest({ method, path, headers, target, agent, onError }: O
 }
 
 /** Not made with the first request: by then the process may have no file left to open, and a module that could not be read stays unread. */
-const proxy = makeProxy();
-
-function makeProxy(): ProxyServer {
-  const made = loadHttpProxy().createProxyServer({
-    selfHandleResponse: true,
-    toProxy: true,
-  });
-  removeLengthPass(made);
-  return made;
-}
+const proxy = loadHttpProxy().createProxyServer({ selfHandleResponse: true, toProxy: true });
+removeLengthPass(proxy);
 
 /** Never connected and never destroyed: http-proxy keeps errors to itself when the socket of a request is gone. */
 const idleSocket = new Socket();
