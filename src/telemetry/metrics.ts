@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { PlanRule } from '../config/plan-rule.ts';
 import { noRoute } from '../config/route-names.ts';
@@ -86,18 +87,22 @@ export function createMetrics(clients?: Clients): Metrics {
 }
 
 /**
- * The figures of the event loop are those since they were last read. Read again within 10 ms there may be none, and the shortest
- * pause would be 292 years. So readers within one second, such as a pair of Prometheus servers, are shown the same.
+ * The figures of the event loop are those since they were last read. Read again within 10 ms, or once the process has been held up
+ * since, there may be none, and the shortest pause would be 292 years. So whoever reads then is shown the same once more, as are
+ * readers within one second, such as a pair of Prometheus servers.
  */
 function keepLoopFigures(registry: Registry): void {
   const loop = registry.getMetricsAsArray().find(({ name }) => name === 'nodejs_eventloop_lag_seconds');
   if (loop === undefined) return;
   const read = loop.collect;
+  const delays = monitorEventLoopDelay({ resolution: 10 }); // begun after theirs: what it has seen, they have
+  delays.enable();
   let readAt = performance.now();
   loop.collect = () => {
     const now = performance.now();
-    if (now - readAt < loopFiguresMs) return;
+    if (now - readAt < loopFiguresMs || delays.count === 0) return;
     readAt = now;
+    delays.reset();
     void read.call(loop);
   };
 }
