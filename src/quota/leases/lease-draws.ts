@@ -118,8 +118,12 @@ export class LeaseDraws {
 
   /** True when the line got its answer or part of it; false when the store and the process disagree on the time. */
   async #drawOnce(lease: Lease): Promise<boolean> {
-    const inDoubt = this.#steps.drawInDoubt(lease.keyId);
-    if (inDoubt !== undefined && !(await this.#undo(lease, inDoubt))) return true;
+    const { outbox } = this.#steps;
+    const outage = outbox.isInDoubt(lease.keyId) ? await outbox.settle(lease.keyId) : undefined;
+    if (outage !== undefined) {
+      this.#storeFailed(lease, outage);
+      return true;
+    }
     const askedAt = this.#time.tick();
     this.refresh(lease, askedAt);
     this.serve(lease, askedAt);
@@ -129,13 +133,13 @@ export class LeaseDraws {
     try {
       answer = await this.#access.ledger.draw(order);
     } catch (error) {
-      this.#drawFailed(lease, order, error);
+      this.#drawFailed(lease, order, askedAt, error);
       return true;
     } finally {
       lease.expectNoMore();
     }
     this.#time.learn(answer.now, askedAt);
-    this.#steps.outbox.storeAnswered();
+    outbox.storeAnswered();
     if (answer.kind === 'not_current') return false;
     const mono = this.#time.tick();
     if (!lease.isOf(order.counters, this.#time, mono)) {
@@ -151,20 +155,6 @@ export class LeaseDraws {
       this.#exhausted(lease, order, answer);
     }
     return true;
-  }
-
-  /**
-   * The store forgets steps when many follow, and what a forgotten draw took stays used. So no other is made before it is undone:
-   * where answers come too late for hours, they would be thousands.
-   */
-  async #undo(lease: Lease, draw: DrawOrder): Promise<boolean> {
-    try {
-      await this.#steps.undo(draw);
-      return true;
-    } catch (error) {
-      this.#storeFailed(lease, error);
-      return false;
-    }
   }
 
   #composeDraw(lease: Lease, mono: number): DrawOrder {
@@ -198,9 +188,9 @@ export class LeaseDraws {
     this.#steps.retire(lease);
   }
 
-  #drawFailed(lease: Lease, order: DrawOrder, error: unknown): void {
+  #drawFailed(lease: Lease, order: DrawOrder, askedAt: number, error: unknown): void {
     this.#storeFailed(lease, error);
-    if (error instanceof StoreUnavailable && error.mayHaveHappened) this.#steps.cancel(order);
+    if (error instanceof StoreUnavailable && error.mayHaveHappened) this.#steps.cancel(order, askedAt);
   }
 
   #storeFailed(lease: Lease, error: unknown): void {

@@ -1,15 +1,11 @@
-import { BoundedMap } from '../../collections/bounded-map.ts';
-import { isOutage, type Counter, type DrawOrder, type UnitsOrder } from '../../stores/ledger.ts';
+import type { Counter, DrawOrder, UnitsOrder } from '../../stores/ledger.ts';
 import { FreshIds } from '../fresh-ids.ts';
 import type { LedgerAccess } from '../ledger-access.ts';
 import type { Lease } from './lease.ts';
 import { Outbox, repeatableForEver, type Step } from './outbox.ts';
 import { Owed } from './owed.ts';
 
-/**
- * For less than the ten minutes for which SQLite remembers a step: units given back twice would be overspent. Redis takes no units
- * back twice, even if it has forgotten the step.
- */
+/** For less than the ten minutes for which SQLite remembers a step: units given back twice would be overspent. */
 const idsLiveMs = 540_000;
 
 /** Above this many, leases that hold nothing are dropped: all they know is a pace, and the second draw tells it again. */
@@ -33,13 +29,10 @@ export class LeaseSteps {
   readonly owed: Owed;
   readonly ids = new FreshIds();
   readonly #options: LeaseStepsOptions;
-  /** The latest draw of each key that may have run without our hearing of it. The oldest make room: the store forgets them first. */
-  readonly #inDoubt: BoundedMap<string, DrawOrder>;
 
   constructor(options: LeaseStepsOptions) {
     const { clock, stepsMax, onError } = options;
     this.#options = options;
-    this.#inDoubt = new BoundedMap(stepsMax);
     this.outbox = new Outbox({ mono: () => clock.mono(), stepsMax, onError });
     this.owed = new Owed(options.owingKeysMax);
   }
@@ -81,29 +74,11 @@ export class LeaseSteps {
     this.#remove(lease);
   }
 
-  /** Undoes a draw that may have run, sooner or later. */
-  cancel(draw: DrawOrder): void {
-    this.#inDoubt.set(draw.keyId, draw);
-    this.#post({ expendable: 'next', repeatableForMs: repeatableForEver, run: () => this.undo(draw) });
-  }
-
-  /** The draw of the key that may have run, and has not been undone. */
-  drawInDoubt(keyId: string): DrawOrder | undefined {
-    return this.#inDoubt.get(keyId);
-  }
-
-  /** Undoes a draw now. Rejects with `StoreUnavailable`. */
-  async undo(draw: DrawOrder): Promise<void> {
-    let inDoubt = false;
-    try {
-      await this.#options.ledger.cancelDraw(draw);
-    } catch (error) {
-      // What cannot be read may stay so, and holds up no other draw.
-      inDoubt = isOutage(error);
-      throw error;
-    } finally {
-      if (!inDoubt && this.#inDoubt.get(draw.keyId) === draw) this.#inDoubt.delete(draw.keyId);
-    }
+  /** Undoes a draw that was sent then, and may have run. */
+  cancel(draw: DrawOrder, sentAt: number): void {
+    const { keyId } = draw;
+    const run = (): Promise<void> => this.#options.ledger.cancelDraw(draw);
+    this.#post({ keyId, expendable: 'next', repeatableForMs: repeatableForEver, run }, sentAt);
   }
 
   charge(keyId: string, counters: readonly Counter[], units: number): void {
@@ -124,13 +99,14 @@ export class LeaseSteps {
   }
 
   /**
-   * It gets its number when it is sent, and keeps it once it may have been taken: Redis takes no units back by a number that is far
-   * behind those it has seen, and a step may wait here for long, behind others that a part of the store does not take.
+   * It gets its number when it is sent, and keeps it once it may have been taken: Redis takes no step by a number that is far behind
+   * those it has seen, and one may wait here for long, behind others that a part of the store does not take.
    */
-  #move(how: 'giveBack' | 'charge', move: Move, terms: Omit<Step, 'run'>): void {
+  #move(how: 'giveBack' | 'charge', move: Move, terms: Omit<Step, 'keyId' | 'run'>): void {
     let id = '';
     this.#post({
       ...terms,
+      keyId: move.keyId,
       run: (again) => {
         if (!again) id = this.ids.next();
         return this.#options.ledger[how]({ id, ...this.#withHeld(move, again) });
@@ -138,9 +114,9 @@ export class LeaseSteps {
     });
   }
 
-  #post(step: Step): void {
+  #post(step: Step, inDoubtSince?: number): void {
     this.#options.onStep();
-    this.outbox.post(step);
+    this.outbox.post(step, inDoubtSince);
   }
 
   #remove(lease: Lease): void {

@@ -2,6 +2,7 @@ import { StoreUnavailable, Unreadable } from '../../stores/ledger.ts';
 
 /** A step that the store has to take sooner or later. Taken again within `repeatableForMs` it does no harm. */
 export interface Step {
+  readonly keyId: string;
   /** `again`: it may have been taken before, and then nothing that it says is heard. */
   run(again: boolean): Promise<void>;
   /**
@@ -19,7 +20,15 @@ export const repeatableForEver = Infinity;
 interface Posted {
   readonly step: Step;
   /** When it was first tried and may have been taken; undefined = never. */
-  triedAt: number | undefined;
+  inDoubtSince: number | undefined;
+}
+
+/** Steps of a key of which the store did not take one: first those in doubt, as they were sent, then those that wait. */
+interface HeldUp {
+  readonly steps: Posted[];
+  /** The one that is being tried, taken out of them, and what becomes of it. */
+  tried: Posted | undefined;
+  visit: Promise<StoreUnavailable | undefined> | undefined;
 }
 
 interface OutboxOptions {
@@ -35,15 +44,21 @@ const inFlightMax = 64;
  * Takes steps to the store: new ones in order, and only so many at once. What the store does not take is kept, up to a bound, and
  * tried again; while the store is away one step at a time asks whether it is back. A part of the store may be away alone, such as
  * one node of a cluster: the steps for other parts do not wait for it.
+ *
+ * The store forgets a step when many of its key follow. So none follows one that may have been taken, until that is certain.
  */
 export class Outbox {
   readonly #options: OutboxOptions;
-  /** Steps that have not been tried. They go before those that have: another part of the store may take them. */
+  /** Steps of keys that are not held up. They go before the others: another part of the store may take them. */
   readonly #queue: Posted[] = [];
-  /** What the store did not take. So many of the first are to be tried again; the others have been, and wait until all are. */
-  readonly #failed: Posted[] = [];
-  #due = 0;
-  readonly #running = new Set<Promise<void>>();
+  /** By key. Those that have waited longest since they were tried come first. */
+  readonly #heldUp = new Map<string, HeldUp>();
+  /** Those of them that are to be tried again. */
+  #due: string[] = [];
+  /** What cannot be counted, because its counter is spoilt. It holds up nothing else. */
+  #spoilt: Posted[] = [];
+  readonly #running = new Set<Promise<unknown>>();
+  #size = 0;
   /** How many of all these move no units. Where there is none, a full queue need not be searched for one. */
   #firsts = 0;
   /** True from a failure until the next answer. */
@@ -58,7 +73,7 @@ export class Outbox {
   }
 
   get size(): number {
-    return this.#queue.length + this.#failed.length + this.#running.size;
+    return this.#size;
   }
 
   /** How many of them move units. The rest is missed by nobody, so it is nothing to tell people of. */
@@ -79,12 +94,37 @@ export class Outbox {
     return this.#down;
   }
 
-  /** Takes the step, or drops it when the outbox is full and nothing in it is sooner dropped. */
-  post(step: Step): void {
+  /**
+   * Takes the step, or drops it when the outbox is full and nothing in it is sooner dropped. `inDoubtSince`: it undoes what was sent
+   * then, and may have been taken.
+   */
+  post(step: Step, inDoubtSince?: number): void {
+    if (!this.hasRoom && !this.#dropOneFor(step)) {
+      if (step.expendable !== 'first') this.dropped += 1;
+      return;
+    }
+    this.#size += 1;
     if (step.expendable === 'first') this.#firsts += 1;
-    if (!this.hasRoom && !this.#dropOneFor(step)) return this.#drop(step);
-    this.#queue.push({ step, triedAt: undefined });
+    const posted = { step, inDoubtSince };
+    if (inDoubtSince === undefined && !this.#heldUp.has(step.keyId)) {
+      this.#queue.push(posted);
+    } else {
+      this.#holdUp(posted);
+      this.#due.push(step.keyId);
+    }
     if (!this.#wary) this.#pump();
+  }
+
+  /** Whether a step of the key may have been taken. */
+  isInDoubt(keyId: string): boolean {
+    const line = this.#heldUp.get(keyId);
+    return (line?.tried ?? line?.steps[0])?.inDoubtSince !== undefined;
+  }
+
+  /** Makes certain now what became of the steps of a key. Tells of the outage that kept it from that. */
+  async settle(keyId: string): Promise<StoreUnavailable | undefined> {
+    const line = this.#heldUp.get(keyId);
+    return line && (line.visit ?? this.#visit(keyId, line));
   }
 
   /** The store has answered somebody: what waits goes now, beginning with one step after a failure. */
@@ -101,16 +141,21 @@ export class Outbox {
 
   /** Tries one step, or all of them when the store is known to be there. */
   retry(): void {
-    this.#due = this.#failed.length;
+    this.#makeAllDue();
     if (!this.#wary) this.#pump();
     else if (this.#running.size === 0) this.#startNext();
   }
 
   /** Tries until nothing is left or the store does not answer. */
   async flush(): Promise<void> {
-    this.#due = this.#failed.length;
+    this.#makeAllDue();
     this.#pump();
     while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
+  #makeAllDue(): void {
+    this.#due = [...this.#heldUp.keys()];
+    this.#queue.push(...this.#spoilt.splice(0));
   }
 
   #endOutage(): void {
@@ -119,44 +164,103 @@ export class Outbox {
   }
 
   #pump(): void {
-    while (this.#running.size < inFlightMax && this.#queue.length + this.#due > 0) this.#startNext();
+    while (this.#running.size < inFlightMax && this.#startNext());
   }
 
-  #startNext(): void {
-    const next = this.#queue.shift() ?? this.#takeDue();
-    if (next === undefined) return;
-    const running = this.#run(next).finally(() => {
+  /** False when nothing is left to be started. */
+  #startNext(): boolean {
+    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
+      if (!this.#heldUp.has(next.step.keyId)) {
+        void this.#follow(this.#try(next));
+        return true;
+      }
+      this.#holdUp(next);
+    }
+    for (let keyId = this.#due.shift(); keyId !== undefined; keyId = this.#due.shift()) {
+      const line = this.#heldUp.get(keyId);
+      if (line === undefined || line.visit !== undefined) continue;
+      void this.#visit(keyId, line);
+      return true;
+    }
+    return false;
+  }
+
+  #visit(keyId: string, line: HeldUp): Promise<StoreUnavailable | undefined> {
+    line.visit = this.#follow(this.#tryLine(keyId, line));
+    return line.visit;
+  }
+
+  #follow(run: Promise<StoreUnavailable | undefined>): Promise<StoreUnavailable | undefined> {
+    const running = run.then((outage) => {
       this.#running.delete(running);
       if (!this.#wary) this.#pump();
+      return outage;
     });
     this.#running.add(running);
+    return running;
   }
 
-  #takeDue(): Posted | undefined {
-    if (this.#due === 0) return undefined;
-    this.#due -= 1;
-    return this.#failed.shift();
+  /** What is in doubt goes one after another; once all of it is certain, the rest goes with the steps of other keys. */
+  async #tryLine(keyId: string, line: HeldUp): Promise<StoreUnavailable | undefined> {
+    let outage: StoreUnavailable | undefined;
+    do {
+      line.tried = line.steps.shift();
+      outage = line.tried && (await this.#try(line.tried));
+    } while (outage === undefined && line.steps[0]?.inDoubtSince !== undefined);
+    line.tried = undefined;
+    line.visit = undefined;
+    this.#heldUp.delete(keyId);
+    if (outage === undefined) this.#queue.push(...line.steps);
+    else this.#heldUp.set(keyId, line);
+    return outage;
   }
 
-  async #run(posted: Posted): Promise<void> {
-    const { step, triedAt } = posted;
+  /** Tells of the outage, if it met one: then it waits to be tried again. */
+  async #try(posted: Posted): Promise<StoreUnavailable | undefined> {
+    const { step, inDoubtSince } = posted;
     const now = this.#options.mono();
+    if (inDoubtSince !== undefined && now - inDoubtSince > step.repeatableForMs) {
+      this.#drop(step);
+      return undefined;
+    }
     try {
-      if (triedAt !== undefined && now - triedAt > step.repeatableForMs) return this.#drop(step);
-      await step.run(triedAt !== undefined);
+      await step.run(inDoubtSince !== undefined);
       this.#endOutage();
     } catch (error) {
-      if (error instanceof StoreUnavailable) {
+      if (error instanceof Unreadable) {
         // A counter that is spoilt concerns no other step: the store is there.
-        if (error instanceof Unreadable) this.#endOutage();
-        else this.storeFailed();
-        if (error.mayHaveHappened) posted.triedAt ??= now;
-        this.#failed.push(posted);
-        return;
+        this.#endOutage();
+        this.#spoilt.push(posted);
+        return undefined;
+      }
+      if (error instanceof StoreUnavailable) {
+        this.storeFailed();
+        if (error.mayHaveHappened) posted.inDoubtSince ??= now;
+        this.#holdUp(posted, inDoubtSince !== undefined);
+        return error;
       }
       this.#options.onError(error);
     }
-    if (step.expendable === 'first') this.#firsts -= 1;
+    this.#forget(step);
+    return undefined;
+  }
+
+  /** Of those in doubt that were sent at one time the first goes first again. */
+  #holdUp(posted: Posted, isFirst = false): void {
+    const { steps } = this.#heldUp.getOrInsertComputed(posted.step.keyId, () => ({
+      steps: [],
+      tried: undefined,
+      visit: undefined,
+    }));
+    const since = posted.inDoubtSince;
+    if (since === undefined) {
+      steps.push(posted);
+      return;
+    }
+    const later = steps.findIndex(({ inDoubtSince = Infinity }) =>
+      isFirst ? inDoubtSince >= since : inDoubtSince > since,
+    );
+    steps.splice(later < 0 ? steps.length : later, 0, posted);
   }
 
   #dropOneFor({ expendable }: Step): boolean {
@@ -166,19 +270,27 @@ export class Outbox {
 
   /** False when none waits that is as expendable as that. */
   #dropOne(expendable: Step['expendable']): boolean {
-    for (const waiting of [this.#failed, this.#queue]) {
-      const index = waiting.findIndex(({ step }) => step.expendable === expendable);
-      const [posted] = index < 0 ? [] : waiting.splice(index, 1);
-      if (posted === undefined) continue;
-      this.#drop(posted.step);
-      return true;
-    }
-    return false;
+    const isSuch = ({ step }: Posted): boolean => step.expendable === expendable;
+    for (const { steps } of this.#heldUp.values()) if (this.#dropFirst(steps, isSuch)) return true;
+    return this.#dropFirst(this.#spoilt, isSuch) || this.#dropFirst(this.#queue, isSuch);
+  }
+
+  #dropFirst(waiting: Posted[], isSuch: (posted: Posted) => boolean): boolean {
+    const index = waiting.findIndex(isSuch);
+    const [posted] = index < 0 ? [] : waiting.splice(index, 1);
+    if (posted === undefined) return false;
+    this.#drop(posted.step);
+    return true;
   }
 
   /** What moves no units is missed by nobody. */
-  #drop({ expendable }: Step): void {
+  #drop(step: Step): void {
+    if (step.expendable !== 'first') this.dropped += 1;
+    this.#forget(step);
+  }
+
+  #forget({ expendable }: Step): void {
+    this.#size -= 1;
     if (expendable === 'first') this.#firsts -= 1;
-    else this.dropped += 1;
   }
 }

@@ -4,15 +4,8 @@
 -- Returns  nothing
 
 local units = tonumber(ARGV[3])
-if earlier then
-  -- Who repeats it has not heard that it was taken, and may repeat it again: it must not be forgotten before.
-  if not latest[1] then
-    redis.call('HSET', KEYS[1], ARGV[1], earlier)
-  end
-  return
-end
--- Units given back twice would be overspent.
-if forgotten and units < 0 then
+-- Units given back twice would be overspent, and those charged twice would be lost to the key.
+if earlier or forgotten then
   return
 end
 

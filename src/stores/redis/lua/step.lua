@@ -6,7 +6,8 @@
 -- A counter is a hash: `used`, and for each process `h:<holder>` = "<units it holds> <when it told>".
 -- Steps are a hash of id to answer. It is rotated, so a step is remembered for at least ten seconds and sixteen further steps,
 -- however often the key is asked, and for an hour when nothing follows. Answers: "1 …" a draw, "0" another step, "-" a burnt id.
--- The numbers of ids go up: `top` is the highest so far, `floor` the highest that may be forgotten.
+-- The numbers of ids go up: `top` is the highest so far, `floor` the highest that may be forgotten. Only a step above `top` rotates:
+-- a holder sends none while it does not know what became of one below (outbox.ts), so what it repeats is remembered.
 
 local STEPS_KEPT_MS = 3600000
 -- Renewing this with each step would take two more commands. Without them, and with a counter and its holder in one command, a
@@ -34,9 +35,9 @@ end
 -- Comes before the units are counted, and ends with the same command that counts them. So if our user may not run one, a step is
 -- either counted and remembered or neither, and trying it again never counts it again.
 local function remember(answer)
-  local top = whole(math.max(nth, tonumber(latest[3] or 0)))
+  local top = tonumber(latest[3] or 0)
   local age = latest[2] and math.abs(now - latest[2])
-  local rotates = age and age > STEPS_MIN_MS and redis.call('HLEN', KEYS[1]) - STEPS_HEAD >= STEPS_MIN
+  local rotates = age and age > STEPS_MIN_MS and nth > top and redis.call('HLEN', KEYS[1]) - STEPS_HEAD >= STEPS_MIN
   local renews = not age or rotates or age > STEPS_RENEWED_MS
   local floor = not age and '0'
   if age and renews then
@@ -54,7 +55,7 @@ local function remember(answer)
   if renews then
     redis.call('PEXPIRE', KEYS[1], STEPS_KEPT_MS + STEPS_RENEWED_MS)
   end
-  redis.call('HSET', KEYS[1], 'top', top, ARGV[1], answer)
+  redis.call('HSET', KEYS[1], 'top', whole(math.max(nth, top)), ARGV[1], answer)
 end
 
 -- Processes that died without giving back leave what they told. It is cleared once many have told.

@@ -18,6 +18,7 @@ function createScene(stepsMax = 100) {
     onError: (error) => scene.errors.push(error),
   });
   const step = (name: string, expendable: Step['expendable'] = 'next'): Step => ({
+    keyId: name,
     expendable,
     repeatableForMs: expendable === 'never' ? repeatableForEver : 1000,
     run: () => {
@@ -141,7 +142,7 @@ test('while a part of the store is away, each answer of the rest has one step tr
   };
   scene.isDown = true;
   outbox.storeFailed();
-  for (let nth = 0; nth < 20; nth += 1) outbox.post(step('ill'));
+  for (let nth = 0; nth < 20; nth += 1) outbox.post(step(`ill ${nth}`));
   assert.equal(await answer(1), 1);
   assert.equal(await answer(100), 19);
   outbox.post({ ...step('well'), run: async () => void scene.taken.push('well') });
@@ -160,6 +161,61 @@ test('while a part of the store is away, each answer of the rest has one step tr
   outbox.retry();
   await runReady();
   assert.deepEqual([outbox.size, outbox.dropped], [0, 0]);
+});
+
+/*
+ * The store forgets a step when many of its key follow. A charge whose answer was lost was made twice where it came to be repeated
+ * after more than ten seconds, behind others.
+ */
+test('no step of a key follows one that may have been taken; what is in doubt goes first, as it was sent', async () => {
+  const { scene, outbox, step } = createScene();
+  const of = (keyId: string, name: string): Step => ({ ...step(name), keyId });
+  scene.isDown = true;
+  outbox.post(of('ada', 'b'));
+  outbox.post(of('ada', 'c'));
+  await runReady();
+  scene.now = 5;
+  outbox.post(of('ada', 'd'));
+  outbox.post({ ...of('ada', 'a'), run: async () => void scene.taken.push('a') }, -1);
+  outbox.post(of('bob', 'other'));
+  scene.taken = [];
+  for (const turn of [1, 2, 3, 4]) {
+    outbox.storeAnswered();
+    await runReady();
+    if (turn === 2) assert.deepEqual(scene.taken, ['other', 'a', 'b'], 'only the first in doubt is repeated');
+  }
+  assert.ok(!scene.taken.includes('c') && !scene.taken.includes('d'));
+  scene.isDown = false;
+  scene.taken = [];
+  await outbox.flush();
+  assert.deepEqual(
+    scene.taken.filter((name) => name !== 'other'),
+    ['b', 'c', 'd'],
+  );
+  assert.equal(outbox.size, 0);
+});
+
+test('what became of the steps of a key is made certain at once where somebody asks, with a try that is under way', async () => {
+  const { scene, outbox, step } = createScene();
+  scene.isDown = true;
+  outbox.post(step('a'));
+  await runReady();
+  assert.ok(outbox.isInDoubt('a') && !outbox.isInDoubt('b'));
+  assert.ok((await outbox.settle('a')) instanceof StoreUnavailable);
+  scene.isDown = false;
+  scene.taken = [];
+  assert.deepEqual(await Promise.all([outbox.settle('a'), outbox.settle('a')]), [undefined, undefined]);
+  assert.deepEqual(scene.taken, ['a']);
+  assert.ok(!outbox.isInDoubt('a'));
+});
+
+test('a step that was surely not taken keeps no draw waiting', async () => {
+  const { scene, outbox, step } = createScene();
+  scene.isDown = true;
+  scene.mayHaveHappened = false;
+  outbox.post(step('a'));
+  await runReady();
+  assert.equal(outbox.isInDoubt('a'), false);
 });
 
 test('a full outbox drops units that would come back, of those that failed too, and never units that are owed', async () => {
