@@ -194,6 +194,8 @@ export class Outbox {
     const running = run.then((outage) => {
       this.#running.delete(running);
       if (!this.#wary) this.#pump();
+      // A refusal takes no time, and another part of the store may take the next that is new.
+      else if (outage?.mayHaveHappened === false && this.#queue.length > 0) this.#startNext();
       return outage;
     });
     this.#running.add(running);

@@ -163,6 +163,22 @@ test('while a part of the store is away, each answer of the rest has one step tr
   assert.deepEqual([outbox.size, outbox.dropped], [0, 0]);
 });
 
+test('steps that a part of the store refuses at once delay none for the rest: an answer of it has all tried that are new', async () => {
+  const { scene, outbox, step } = createScene();
+  scene.isDown = true;
+  scene.mayHaveHappened = false;
+  outbox.storeFailed();
+  for (let nth = 0; nth < 20; nth += 1) outbox.post(step(`ill ${nth}`));
+  outbox.post({ ...step('well'), run: async () => void scene.taken.push('well') });
+  outbox.storeAnswered();
+  await runReady();
+  assert.deepEqual([scene.taken.length, scene.taken.at(-1)], [21, 'well']);
+  outbox.storeFailed();
+  outbox.retry();
+  await runReady();
+  assert.equal(scene.taken.length, 22, 'what was refused asks one at a time');
+});
+
 /*
  * The store forgets a step when many of its key follow. A charge whose answer was lost was made twice where it came to be repeated
  * after more than ten seconds, behind others.
