@@ -12,7 +12,8 @@ import type { Scene } from '../helpers/poll.ts';
 import { call, keysOf, openQuotaScene, workPath, type QuotaScene } from '../helpers/quota-scene.ts';
 import { createRandom } from '../helpers/random.ts';
 import type { RecordedRequest } from '../helpers/recording-upstream.ts';
-import { durable, startRedisServer } from '../helpers/redis-server.ts';
+import { startRedisCluster } from '../helpers/redis-cluster.ts';
+import { durable, startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
 import type { Gateway, LogLine, Yaml } from '../helpers/start-gateway.ts';
 import { startTcpProxy } from '../helpers/tcp-proxy.ts';
 
@@ -42,7 +43,7 @@ const callers = 16;
 
 type Faults = Readonly<Record<string, () => Promise<unknown>>>;
 
-for (const store of ['sqlite', 'redis'] as const) {
+for (const store of ['sqlite', 'redis', 'cluster'] as const) {
   test(
     `${seconds} s of chaos on ${store} count what was charged and nothing else`,
     { timeout: seconds * 2000 + 120_000 },
@@ -94,12 +95,28 @@ for (const store of ['sqlite', 'redis'] as const) {
 /** The store, and what can go wrong with it. */
 async function openScene(
   t: Scene,
-  store: 'sqlite' | 'redis',
+  store: 'sqlite' | 'redis' | 'cluster',
   config: Yaml,
 ): Promise<{ readonly scene: QuotaScene; readonly faults: Faults }> {
   if (store === 'sqlite') {
     const scene = await openQuotaScene(t, config);
     return { scene, faults: { 'a writer that holds the file': () => holdFile(scene.store) } };
+  }
+  if (store === 'cluster') {
+    const { url, nodes } = await startRedisCluster(t);
+    return {
+      scene: await openQuotaScene(t, config, url),
+      faults: {
+        'a node that stops and goes on': () => standStill(pick(nodes)),
+        'a node that is killed and started again': async () => {
+          const node = pick(nodes);
+          await node.stop();
+          await pause(Math.random() * 3000);
+          await node.start();
+        },
+        'scripts that a node forgets': () => pick(nodes).say('SCRIPT', 'FLUSH'),
+      },
+    };
   }
   const redis = await startRedisServer(t, { args: durable });
   const proxy = await startTcpProxy(t, redis.port);
@@ -120,13 +137,15 @@ async function openScene(
         await pause(Math.random() * 1500);
         await redis.say('CONFIG', 'SET', 'maxmemory', 0);
       },
-      'a Redis that stops and goes on': async () => {
-        redis.signal('SIGSTOP');
-        await pause(Math.random() * 1500);
-        redis.signal('SIGCONT');
-      },
+      'a Redis that stops and goes on': () => standStill(redis),
     },
   };
+}
+
+async function standStill(redis: RedisServer): Promise<void> {
+  redis.signal('SIGSTOP');
+  await pause(Math.random() * 1500);
+  redis.signal('SIGCONT');
 }
 
 async function holdFile(store: string): Promise<void> {
