@@ -10,7 +10,7 @@ import { createRandom } from '../helpers/random.ts';
 const seconds = Number(process.env['CHAOS_SECONDS'] ?? 60);
 const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000);
 
-for (const store of ['sqlite', 'redis'] as const) {
+for (const store of ['sqlite', 'redis', 'cluster'] as const) {
   test(
     `${seconds} s of chaos on ${store} overspend nothing`,
     { timeout: seconds * 2000 + 120_000 },

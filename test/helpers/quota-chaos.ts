@@ -6,8 +6,10 @@ import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { lifetime } from '../../src/quota/periods.ts';
 import type { Counter, Ledger, Usage } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
+import { nameKeys, slotOf } from '../../src/stores/redis/names.ts';
 import { until, type Scene } from './poll.ts';
 import { call, keysOf, openQuotaScene, type Answer, type QuotaScene } from './quota-scene.ts';
+import { startRedisCluster } from './redis-cluster.ts';
 import { durable, startRedisServer, type RedisServer } from './redis-server.ts';
 import type { Gateway } from './start-gateway.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
@@ -38,7 +40,7 @@ export interface Spending {
 }
 
 export interface ChaosOptions {
-  readonly store: 'sqlite' | 'redis';
+  readonly store: 'sqlite' | 'redis' | 'cluster';
   /** Of each key. */
   readonly limits: Readonly<Record<string, number>>;
   readonly gateways: number;
@@ -48,6 +50,7 @@ export interface ChaosOptions {
 /** Starts them; each key has one quota for life, so that no period ends meanwhile. */
 export async function startChaos(t: Scene, options: ChaosOptions): Promise<Chaos> {
   const redis = options.store === 'redis' ? await startRedisServer(t, { args: durable }) : undefined;
+  const cluster = options.store === 'cluster' ? await startRedisCluster(t) : undefined;
   const proxy = redis === undefined ? undefined : await startTcpProxy(t, redis.port);
   const plans = Object.fromEntries(
     Object.entries(options.limits).map(([key, limit]) => [
@@ -56,15 +59,18 @@ export async function startChaos(t: Scene, options: ChaosOptions): Promise<Chaos
     ]),
   );
   const keys = Object.keys(options.limits).flatMap((key) => keysOf(`of-${key}`, key));
-  const scene = await openQuotaScene(t, { plans, keys }, proxy && `redis://127.0.0.1:${proxy.port}`);
+  const url = cluster?.url ?? (proxy && `redis://127.0.0.1:${proxy.port}`);
+  const scene = await openQuotaScene(t, { plans, keys }, url);
   // Slow enough that there is something left to spend when the faults come.
   scene.upstream.handler = (_request, res) => setTimeout(() => res.end('ok'), 60);
   const start = (): Promise<Gateway> => scene.start();
   const gateways = await Promise.all(Array.from({ length: options.gateways }, start));
 
   const limitOf = (key: string): number => options.limits[key] ?? assert.fail(`no key ${key}`);
-  const parts = { callers: options.callers, scene, gateways, start, redis, proxy };
-  const spendWith = (key: string): Spending => spendingOf(t, { ...parts, key, limit: limitOf(key) });
+  const parts = { callers: options.callers, scene, gateways, start, proxy };
+  const redisOf = (key: string) => cluster?.nodeOf(slotOf(nameKeys('gatehouse:', key).places())) ?? redis;
+  const spendWith = (key: string): Spending =>
+    spendingOf(t, { ...parts, key, limit: limitOf(key), redis: redisOf(key) });
 
   async function ask(
     key: string,
@@ -97,6 +103,7 @@ interface Parts {
   readonly scene: QuotaScene;
   readonly gateways: Gateway[];
   readonly start: () => Promise<Gateway>;
+  /** The one that has the key. */
   readonly redis: RedisServer | undefined;
   readonly proxy: TcpProxy | undefined;
 }
@@ -149,9 +156,9 @@ function spendingOf(
   }
 
   const faultsOfStore =
-    redis === undefined || proxy === undefined
+    redis === undefined
       ? { 'a writer that holds the file': () => holdFile(scene, callers, served) }
-      : redisFaults({ redis, proxy }, callers, served);
+      : { ...redisFaults(redis, callers, served), ...(proxy && proxyFaults(proxy, callers, served)) };
   const faults = {
     'a gateway that sleeps': () => sleep(gateways, key, served),
     ...faultsOfStore,
@@ -194,7 +201,7 @@ async function holdFile(scene: QuotaScene, callers: Callers, served: () => Promi
 }
 
 function redisFaults(
-  { redis, proxy }: { redis: RedisServer; proxy: TcpProxy },
+  redis: RedisServer,
   callers: Callers,
   served: () => Promise<void>,
 ): Readonly<Record<string, () => Promise<void>>> {
@@ -215,6 +222,15 @@ function redisFaults(
       await redis.say('SCRIPT', 'FLUSH');
       await served();
     },
+  };
+}
+
+function proxyFaults(
+  proxy: TcpProxy,
+  callers: Callers,
+  served: () => Promise<void>,
+): Readonly<Record<string, () => Promise<void>>> {
+  return {
     'connections to Redis that are cut': async () => {
       proxy.cutConnections();
       await served();
