@@ -23,9 +23,12 @@ interface Posted {
   inDoubtSince: number | undefined;
 }
 
-/** Steps of a key of which the store did not take one: first those in doubt, as they were sent, then those that wait. */
+/** Steps of a key of which the store did not take one. */
 interface HeldUp {
-  readonly steps: Posted[];
+  /** Those that may have been taken, as they were sent. */
+  readonly inDoubt: Posted[];
+  /** Those that go once all of these are certain. */
+  readonly waiting: Posted[];
   /** The one that is being tried, taken out of them, and what becomes of it. */
   tried: Posted | undefined;
   visit: Promise<StoreUnavailable | undefined> | undefined;
@@ -54,7 +57,7 @@ export class Outbox {
   /** By key. Those that have waited longest since they were tried come first. */
   readonly #heldUp = new Map<string, HeldUp>();
   /** Those of them that are to be tried again. */
-  #due: string[] = [];
+  #due = new Set<string>();
   /** What cannot be counted, because its counter is spoilt. It holds up nothing else. */
   #spoilt: Posted[] = [];
   readonly #running = new Set<Promise<unknown>>();
@@ -110,7 +113,7 @@ export class Outbox {
       this.#queue.push(posted);
     } else {
       this.#holdUp(posted);
-      this.#due.push(step.keyId);
+      this.#due.add(step.keyId);
     }
     if (!this.#wary) this.#pump();
   }
@@ -118,7 +121,7 @@ export class Outbox {
   /** Whether a step of the key may have been taken. */
   isInDoubt(keyId: string): boolean {
     const line = this.#heldUp.get(keyId);
-    return (line?.tried ?? line?.steps[0])?.inDoubtSince !== undefined;
+    return line !== undefined && (line.tried?.inDoubtSince !== undefined || line.inDoubt.length > 0);
   }
 
   /** Makes certain now what became of the steps of a key. Tells of the outage that kept it from that. */
@@ -154,7 +157,7 @@ export class Outbox {
   }
 
   #makeAllDue(): void {
-    this.#due = [...this.#heldUp.keys()];
+    this.#due = new Set(this.#heldUp.keys());
     this.#queue.push(...this.#spoilt.splice(0));
   }
 
@@ -176,7 +179,8 @@ export class Outbox {
       }
       this.#holdUp(next);
     }
-    for (let keyId = this.#due.shift(); keyId !== undefined; keyId = this.#due.shift()) {
+    for (const keyId of this.#due) {
+      this.#due.delete(keyId);
       const line = this.#heldUp.get(keyId);
       if (line === undefined || line.visit !== undefined) continue;
       void this.#visit(keyId, line);
@@ -206,13 +210,13 @@ export class Outbox {
   async #tryLine(keyId: string, line: HeldUp): Promise<StoreUnavailable | undefined> {
     let outage: StoreUnavailable | undefined;
     do {
-      line.tried = line.steps.shift();
+      line.tried = line.inDoubt.shift() ?? line.waiting.shift();
       outage = line.tried && (await this.#try(line.tried));
-    } while (outage === undefined && line.steps[0]?.inDoubtSince !== undefined);
+    } while (outage === undefined && line.inDoubt.length > 0);
     line.tried = undefined;
     line.visit = undefined;
     this.#heldUp.delete(keyId);
-    if (outage === undefined) this.#queue.push(...line.steps);
+    if (outage === undefined) this.#queue.push(...line.waiting);
     else this.#heldUp.set(keyId, line);
     return outage;
   }
@@ -247,22 +251,23 @@ export class Outbox {
     return undefined;
   }
 
-  /** Of those in doubt that were sent at one time the first goes first again. */
+  /** Of those sent at one time the first goes first again. */
   #holdUp(posted: Posted, isFirst = false): void {
-    const { steps } = this.#heldUp.getOrInsertComputed(posted.step.keyId, () => ({
-      steps: [],
+    const { inDoubt, waiting } = this.#heldUp.getOrInsertComputed(posted.step.keyId, () => ({
+      inDoubt: [],
+      waiting: [],
       tried: undefined,
       visit: undefined,
     }));
     const since = posted.inDoubtSince;
     if (since === undefined) {
-      steps.push(posted);
+      waiting.push(posted);
       return;
     }
-    const later = steps.findIndex(({ inDoubtSince = Infinity }) =>
+    const later = inDoubt.findIndex(({ inDoubtSince = 0 }) =>
       isFirst ? inDoubtSince >= since : inDoubtSince > since,
     );
-    steps.splice(later < 0 ? steps.length : later, 0, posted);
+    inDoubt.splice(later < 0 ? inDoubt.length : later, 0, posted);
   }
 
   #dropOneFor({ expendable }: Step): boolean {
@@ -273,7 +278,9 @@ export class Outbox {
   /** False when none waits that is as expendable as that. */
   #dropOne(expendable: Step['expendable']): boolean {
     const isSuch = ({ step }: Posted): boolean => step.expendable === expendable;
-    for (const { steps } of this.#heldUp.values()) if (this.#dropFirst(steps, isSuch)) return true;
+    for (const { inDoubt, waiting } of this.#heldUp.values()) {
+      if (this.#dropFirst(inDoubt, isSuch) || this.#dropFirst(waiting, isSuch)) return true;
+    }
     return this.#dropFirst(this.#spoilt, isSuch) || this.#dropFirst(this.#queue, isSuch);
   }
 

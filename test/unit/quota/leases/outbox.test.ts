@@ -255,6 +255,34 @@ test('a step that was surely not taken keeps no draw waiting', async () => {
   assert.equal(outbox.isInDoubt('a'), false);
 });
 
+test('a draw that may have run is in doubt also while a step of its key is tried that surely was not taken', async () => {
+  const { scene, outbox, step } = createScene();
+  const refused = new StoreUnavailable('refused', { mayHaveHappened: false });
+  const answers = [Promise.reject(refused), Promise.withResolvers<void>().promise];
+  outbox.post({ ...step('ada'), run: () => answers.shift() ?? Promise.resolve() });
+  await runReady();
+  outbox.retry();
+  outbox.post(step('ada'), scene.now);
+  assert.ok(outbox.isInDoubt('ada'));
+});
+
+test('a key is tried no more often than others, however many steps of it come', async () => {
+  const { scene, outbox, step } = createScene();
+  scene.isDown = true;
+  for (const keyId of ['ada', 'bob']) outbox.post(step(keyId));
+  await runReady();
+  outbox.retry();
+  await runReady();
+  assert.deepEqual(scene.taken, ['ada', 'bob', 'ada']);
+  scene.taken = [];
+  for (let nth = 0; nth < 10; nth += 1) outbox.post(step('ada'));
+  for (let nth = 0; nth < 10; nth += 1) {
+    outbox.storeAnswered();
+    await runReady();
+  }
+  assert.deepEqual(scene.taken, ['bob', 'ada']);
+});
+
 test('a full outbox drops units that would come back, of those that failed too, and never units that are owed', async () => {
   const { scene, outbox, step } = createScene(2);
   scene.isDown = true;
