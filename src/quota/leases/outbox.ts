@@ -42,6 +42,8 @@ interface OutboxOptions {
 }
 
 const inFlightMax = 64;
+/** The event loop gets no turn between steps that are refused at once. */
+const refusedMax = 64;
 
 /**
  * Takes steps to the store: new ones in order, and only so many at once. What the store does not take is kept, up to a bound, and
@@ -61,6 +63,8 @@ export class Outbox {
   /** What cannot be counted, because its counter is spoilt. It holds up nothing else. */
   #spoilt: Posted[] = [];
   readonly #running = new Set<Promise<unknown>>();
+  /** How many new steps have gone because the one before was refused, since the store answered or was tried again. */
+  #refused = 0;
   #size = 0;
   /** How many of all these move no units. Where there is none, a full queue need not be searched for one. */
   #firsts = 0;
@@ -133,6 +137,7 @@ export class Outbox {
   /** The store has answered somebody: what waits goes now, beginning with one step after a failure. */
   storeAnswered(): void {
     this.#down = false;
+    this.#refused = 0;
     if (this.size === 0) this.#wary = false;
     if (this.#wary && this.#running.size < inFlightMax) this.#startNext();
   }
@@ -157,6 +162,7 @@ export class Outbox {
   }
 
   #makeAllDue(): void {
+    this.#refused = 0;
     this.#due = new Set(this.#heldUp.keys());
     this.#queue.push(...this.#spoilt.splice(0));
   }
@@ -198,12 +204,18 @@ export class Outbox {
     const running = run.then((outage) => {
       this.#running.delete(running);
       if (!this.#wary) this.#pump();
-      // A refusal takes no time, and another part of the store may take the next that is new.
-      else if (outage?.mayHaveHappened === false && this.#queue.length > 0) this.#startNext();
+      else if (outage?.mayHaveHappened === false) this.#startAfterRefusal();
       return outage;
     });
     this.#running.add(running);
     return running;
+  }
+
+  /** A refusal takes no time, and another part of the store may take the next that is new. */
+  #startAfterRefusal(): void {
+    if (this.#queue.length === 0 || this.#refused >= refusedMax) return;
+    this.#refused += 1;
+    this.#startNext();
   }
 
   /** What is in doubt goes one after another; once all of it is certain, the rest goes with the steps of other keys. */
