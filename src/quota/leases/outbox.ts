@@ -29,8 +29,7 @@ interface HeldUp {
   readonly inDoubt: Posted[];
   /** Those that go once all of these are certain. */
   readonly waiting: Posted[];
-  /** The one that is being tried, taken out of them, and what becomes of it. */
-  tried: Posted | undefined;
+  /** What becomes of the one that is being tried, taken out of them. */
   visit: Promise<StoreUnavailable | undefined> | undefined;
 }
 
@@ -122,10 +121,10 @@ export class Outbox {
     if (!this.#wary) this.#pump();
   }
 
-  /** Whether a step of the key may have been taken. */
+  /** Whether a step of the key may have been taken, or is being tried again. */
   isInDoubt(keyId: string): boolean {
     const line = this.#heldUp.get(keyId);
-    return line !== undefined && (line.tried?.inDoubtSince !== undefined || line.inDoubt.length > 0);
+    return line !== undefined && (line.visit !== undefined || line.inDoubt.length > 0);
   }
 
   /** Makes certain now what became of the steps of a key. Tells of the outage that kept it from that. */
@@ -222,10 +221,9 @@ export class Outbox {
   async #tryLine(keyId: string, line: HeldUp): Promise<StoreUnavailable | undefined> {
     let outage: StoreUnavailable | undefined;
     do {
-      line.tried = line.inDoubt.shift() ?? line.waiting.shift();
-      outage = line.tried && (await this.#try(line.tried));
+      const next = line.inDoubt.shift() ?? line.waiting.shift();
+      outage = next && (await this.#try(next));
     } while (outage === undefined && line.inDoubt.length > 0);
-    line.tried = undefined;
     line.visit = undefined;
     this.#heldUp.delete(keyId);
     if (outage === undefined) this.#queue.push(...line.waiting);
@@ -268,7 +266,6 @@ export class Outbox {
     const { inDoubt, waiting } = this.#heldUp.getOrInsertComputed(posted.step.keyId, () => ({
       inDoubt: [],
       waiting: [],
-      tried: undefined,
       visit: undefined,
     }));
     const since = posted.inDoubtSince;
