@@ -203,7 +203,9 @@ export class Outbox {
     const running = run.then((outage) => {
       this.#running.delete(running);
       if (!this.#wary) this.#pump();
-      else if (outage?.mayHaveHappened === false) this.#startAfterRefusal();
+      // Nobody was asked: it was too old, or there was none any more.
+      else if (outage === undefined) this.#startNext();
+      else if (!outage.mayHaveHappened) this.#startAfterRefusal();
       return outage;
     });
     this.#running.add(running);

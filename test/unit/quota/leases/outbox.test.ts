@@ -287,6 +287,37 @@ test('a key is tried no more often than others, however many steps of it come', 
   assert.deepEqual(scene.taken, ['bob', 'ada']);
 });
 
+test('steps that are too old keep nobody from asking whether the store is back', async () => {
+  const { scene, outbox, step } = createScene();
+  scene.isDown = true;
+  for (let nth = 0; nth < 20; nth += 1) outbox.post(step(`give back ${nth}`));
+  outbox.post(step('charge', 'never'));
+  await runReady();
+  scene.now = 2000;
+  scene.isDown = false;
+  scene.taken = [];
+  outbox.retry();
+  await runReady();
+  assert.deepEqual([scene.taken, outbox.size], [['charge'], 0]);
+});
+
+test('keys of which every step was dropped keep nobody from asking whether the store is back', async () => {
+  const { scene, outbox, step } = createScene(4);
+  scene.isDown = true;
+  for (let nth = 0; nth < 4; nth += 1) outbox.post(step(`give back ${nth}`));
+  await runReady();
+  for (let nth = 0; nth < 3; nth += 1) outbox.post(step(`charge ${nth}`, 'never'));
+  for (let nth = 0; nth < 3; nth += 1) {
+    outbox.storeAnswered();
+    await runReady();
+  }
+  scene.isDown = false;
+  scene.taken = [];
+  outbox.retry();
+  await runReady();
+  assert.deepEqual([scene.taken.length, outbox.size], [4, 0]);
+});
+
 test('a full outbox drops units that would come back, of those that failed too, and never units that are owed', async () => {
   const { scene, outbox, step } = createScene(2);
   scene.isDown = true;
