@@ -204,12 +204,15 @@ test('no step of a key follows one that may have been taken; what is in doubt go
   outbox.post({ ...of('ada', 'a'), run: async () => void scene.taken.push('a') }, -1);
   outbox.post(of('bob', 'other'));
   scene.taken = [];
-  for (const turn of [1, 2, 3, 4]) {
+  for (let turn = 0; turn < 4; turn += 1) {
     outbox.storeAnswered();
     await runReady();
-    if (turn === 2) assert.deepEqual(scene.taken, ['other', 'a', 'b'], 'only the first in doubt is repeated');
   }
-  assert.deepEqual(scene.taken, ['other', 'a', 'b', 'b']);
+  assert.deepEqual(
+    scene.taken,
+    ['other', 'a', 'b'],
+    'of those in doubt the first that fails is the last, until the next look',
+  );
   scene.isDown = false;
   scene.taken = [];
   await outbox.flush();
