@@ -94,7 +94,8 @@ class Graph {
   #repeatOnceOrMore(repeat: PatternRepeat): Piece {
     const { part, least, most } = repeat;
     const piece = this.#draw(part);
-    if (most === 1) return piece;
+    // Nothing is nothing, however often: drawn twice at each level it would not end.
+    if (most === 1 || piece.first.length === 0) return piece;
     if (most === Infinity || this.#isEndless(repeat)) {
       this.#link(piece.last, piece.first);
       // Which of the required rounds take nothing is another choice.

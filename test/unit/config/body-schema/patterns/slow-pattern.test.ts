@@ -239,6 +239,7 @@ describe('the time that a hostile text can take a pattern', () => {
   // With a look at all parts for each part around them this would not end.
   it('is told however deep a pattern is nested', () => {
     assert.equal(slownessOf(`${'(?:'.repeat(60)}a?${'b?){0,1}'.repeat(60)}!`), undefined);
+    assert.equal(slownessOf(`${'(?:'.repeat(90)}${'){2}'.repeat(90)}`), undefined);
   });
 
   it('is not told of what is no pattern', () => assert.equal(slownessOf('(a+'), undefined));
