@@ -4,7 +4,7 @@ export type PatternTree =
   | { readonly kind: 'character'; readonly text: string }
   /** Holds at some places only, and takes no character: `^`, `$`. */
   | { readonly kind: 'place'; readonly text: string }
-  /** Looks from here without taking a character: `(?=…)`. */
+  /** Looks from here without taking a character: `(?=…)`, `\b`. */
   | { readonly kind: 'look'; readonly part: PatternTree }
   | { readonly kind: 'sequence' | 'choice'; readonly parts: readonly PatternTree[] }
   | PatternRepeat;
@@ -39,7 +39,8 @@ export function parsePattern(pattern: string): PatternTree {
       const part = sequence.pop();
       if (part !== undefined) sequence.push({ kind: 'repeat', part, ...bounds(token['quantifier']) });
     } else if (token['place'] !== undefined) sequence.push({ kind: 'place', text: token['place'] });
-    else if (token['character'] !== undefined) sequence.push({ kind: 'character', text: token['character'] });
+    else if (token['border'] !== undefined) sequence.push(border);
+    else sequence.push({ kind: 'character', text: token['character'] ?? '' });
   }
   return closed(groups[0]);
 }
@@ -59,7 +60,10 @@ interface Group {
   readonly choices: PatternTree[][];
 }
 
-/** Escapes and classes are taken whole, so nothing in them is a group or a quantifier. Borders of words and modifiers such as `(?i:…)` are passed over. */
+/** What stands at the border of a word or not (`\b`, `\B`) may fail there, as a look may: which characters it wants is passed over. */
+const border: PatternTree = { kind: 'look', part: { kind: 'sequence', parts: [] } };
+
+/** Escapes and classes are taken whole, so nothing in them is a group or a quantifier. Modifiers such as `(?i:…)` are passed over. */
 const tokens = new RegExp(
   [
     String.raw`(?<open>\((?:\?(?:<?[=!]|[ims]*(?:-[ims]*)?:|<[^>]*>))?)`,
