@@ -62,7 +62,7 @@ function waysThrough(part: PatternTree): number {
     case 'choice':
       return part.parts.reduce((sum, each) => sum + waysThrough(each), 0);
     case 'repeat': {
-      const most = Math.min(part.most, part.least + enough);
+      const most = part.most === Infinity ? part.least + enough : part.most;
       const ways = waysThrough(part.part);
       return ways === 1 ? most - part.least + 1 : Math.min(ways ** most, Number.MAX_VALUE);
     }
@@ -74,7 +74,7 @@ function waysThrough(part: PatternTree): number {
   }
 }
 
-/** Endless or not, this many rounds over the least are enough. */
+/** An endless repetition counts with this many rounds over the least. */
 const enough = 20;
 
 /** Looks for two ways round a circle that take the same characters and meet again: an exponential degree of ambiguity (EDA). */
