@@ -102,7 +102,7 @@ function placeOf(instancePath: string, fields: ReadonlySet<string>, body: unknow
   for (const name of stepsOf(instancePath)) {
     // Only the body can tell an index from a name made of digits.
     if (Array.isArray(value)) place += `[${name}]`;
-    else place += `${place === '' ? '' : '.'}${fields.has(name) ? name : '*'}`;
+    else place += `${place === '' ? '' : '.'}${fields.has(name) ? fieldName(name) : '*'}`;
     value = isContainer(value) ? Reflect.get(value, name) : undefined;
   }
   return place;
@@ -152,8 +152,13 @@ const rules: Readonly<Record<string, (params: Params) => string>> = {
     passingSchemas ? 'must have only one of the allowed forms' : 'must have one of the allowed forms',
 };
 
+/** A name may be empty. */
+function fieldName(name: unknown): string {
+  return name === '' ? '""' : String(name);
+}
+
 function neededBeside({ missingProperty, property }: Params): string {
-  return `${String(missingProperty)} is required beside ${String(property)}`;
+  return `${String(missingProperty)} is required beside ${fieldName(property)}`;
 }
 
 function typeRule(types: readonly string[]): string {

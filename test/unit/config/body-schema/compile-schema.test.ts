@@ -51,6 +51,8 @@ const refused: [schema: unknown, body: unknown, sentence: string][] = [
   [person, 'text', 'the body must be an object'],
   [person, { firstName: 1, lastName: 'b' }, 'firstName must be a string'],
   [person, { firstName: 'a' }, 'lastName is required'],
+  [{ dependentRequired: { '': ['a'] } }, { '': 1 }, 'a is required beside ""'],
+  [{ properties: { '': { type: 'null' } } }, { '': 1 }, '"" must be null'],
   [person, { firstName: '', lastName: 'b' }, 'firstName must not be empty'],
   [person, { firstName: ' \t', lastName: 'b' }, 'firstName must not be blank'],
   [person, { firstName: 'a'.repeat(257), lastName: 'b' }, 'firstName must not be longer than 256 characters'],
