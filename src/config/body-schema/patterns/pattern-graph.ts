@@ -31,6 +31,8 @@ export const lookedFrom = '(?)';
 
 const statesMax = 1000;
 const waysMax = 100_000;
+/** So many rounds are tried within milliseconds, in whatever ways: they double with each. */
+const roundsMax = 16;
 
 /** A part of a pattern that is drawn: where it begins and ends, and whether it may take nothing. */
 interface Piece {
@@ -96,11 +98,13 @@ class Graph {
     const piece = this.#draw(part);
     // Nothing is nothing, however often: drawn twice at each level it would not end.
     if (most === 1 || piece.first.length === 0) return piece;
-    if (most === Infinity || this.#isEndless(repeat)) {
+    const isEndless = this.#isEndless(repeat);
+    if (most === Infinity || isEndless) {
       this.#link(piece.last, piece.first);
       // Which of the required rounds take nothing is another choice.
       if (piece.empty && least > 1) this.#link(piece.last, piece.first);
-      return piece;
+      // The last of many required rounds may fail, and those before it are tried in all their ways: `(.*a){20}`.
+      return isEndless && least > roundsMax ? this.#follow(piece, this.#draw(part)) : piece;
     }
     const again = this.#draw(part);
     return this.#follow(piece, least === most ? again : { ...again, empty: true });
