@@ -276,6 +276,25 @@ for (const [lane, { size, bodyOf }] of Object.entries(lanes)) {
   });
 }
 
+test('a GET under which a kept connection closes is sent once more, over a new one and no other that is kept', async (t) => {
+  const { ask, statusOf, started } = await startUpstreamScene(t, 0, { connections: 2 });
+  const { silent } = started;
+  started.method = 'GET';
+  const nothing = 'HTTP/1.1 204 No Content\r\n\r\n';
+  silent.script = (socket) =>
+    void until(() => silent.received.length === 2).then(() => socket.write(nothing));
+  for (const client of [await ask(), await ask()]) await client.responses(1);
+  const kept = new Set(silent.sockets);
+  let lost = 0;
+  silent.script = (socket) => {
+    if (!kept.has(socket)) return socket.write(nothing);
+    lost += 1;
+    return socket.destroy();
+  };
+  assert.equal(await statusOf(), 204);
+  assert.deepEqual([kept.size, lost], [2, 1]);
+});
+
 for (const [lane, size] of Object.entries({ buffered: 100, streamed: 100_000 })) {
   for (const codings of [
     'gzip',
