@@ -43,8 +43,8 @@ export function readPartHeader(block: Buffer): PartHeader {
   if (fileName === undefined && type !== undefined) {
     throw ambiguous('a part declares a content type but no file name');
   }
-  // WebOb reads the file name in it: in UTF-7 `a+AC8-..+AC8-b` is a path.
-  if (!isUtf8Charset(charset)) throw ambiguous('the charset of a part is not UTF-8');
+  // WebOb reads the file name in it: in UTF-7 `a+AC8-..+AC8-b` is a path. It knows no `binary`, which `file --mime` and PHP write.
+  if (charset !== 'binary' && !isUtf8Charset(charset)) throw ambiguous('the charset of a part is not UTF-8');
   // formidable 3 reads a text field in it as in a charset.
   const encoding = headers.get('content-transfer-encoding');
   if (encoding !== undefined && (!plainEncodings.includes(encoding) || type === undefined))

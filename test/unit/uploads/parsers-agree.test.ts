@@ -63,6 +63,7 @@ const part: fc.Arbitrary<Part> = fc.oneof(
       'application/octet-stream',
       'audio/webm;codecs=opus',
       'Text/CSV; charset="utf-8"',
+      'audio/x-wav; charset=binary',
     ),
     data,
   }),

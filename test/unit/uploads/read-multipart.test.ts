@@ -43,6 +43,7 @@ const accepted: Readonly<Record<string, string>> = {
   'a type of all characters that one may have': withType('a!#$&^_.+-1/b!#$&^_.+-1'),
   'a type with parameters': withType('audio/webm;codecs=opus'),
   'a type with a quoted parameter': withType('audio/webm; codecs="opus,vp8"'),
+  'the charset that file --mime and PHP declare for bytes': withType('audio/x-wav; charset=binary'),
   'a binary transfer encoding': withHeaders(`${head}\r\nContent-Transfer-Encoding: binary`),
   'what Symfony writes': withHeaders(
     `Content-Type: audio/wav\r\nContent-Transfer-Encoding: 8bit\r\n${disposition}`,
