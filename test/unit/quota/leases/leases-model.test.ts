@@ -11,6 +11,7 @@ import { aClient } from '../../../helpers/a-client.ts';
 import { aPlan, aQuota } from '../../../helpers/a-plan.ts';
 import { createMemoryLedger, type MemoryLedger } from '../../../helpers/memory-ledger.ts';
 import { createRandom } from '../../../helpers/random.ts';
+import { runWorlds } from '../../../helpers/run-worlds.ts';
 import { settle as runReady } from '../../../helpers/turnable-clock.ts';
 
 /*
@@ -19,8 +20,6 @@ import { settle as runReady } from '../../../helpers/turnable-clock.ts';
  * QUOTA_MODEL_RUNS makes more of them. In runs with an even seed no process crashes, so every unit must come back. In every third
  * somebody sets usage now and then; in every fourth the plan lets requests through while the store is away, and nobody does.
  */
-const runs = Number(process.env['QUOTA_MODEL_RUNS'] ?? 25);
-const onlySeed = process.env['QUOTA_MODEL_SEED'];
 const steps = 120;
 const keys = ['ada', 'bob'];
 const deadlineMs = 250;
@@ -43,18 +42,7 @@ interface Held {
 
 for (const consistency of ['leased', 'strict'] as const) {
   test(`no interleaving overspends a quota or wastes it, ${consistency}`, async () => {
-    const seeds =
-      onlySeed === undefined ? Array.from({ length: runs }, (_, run) => run + 1) : [Number(onlySeed)];
-    for (const seed of seeds) {
-      const world = createWorld(seed, consistency);
-      try {
-        await world.run();
-      } catch (error) {
-        throw new Error(`seed ${seed}: ${String(error)}\n${world.story.slice(-25).join('\n')}`, {
-          cause: error,
-        });
-      }
-    }
+    await runWorlds({ name: 'QUOTA_MODEL', runs: 25, create: (seed) => createWorld(seed, consistency) });
   });
 }
 

@@ -7,6 +7,7 @@ import { StoreUnavailable, unavailable, type Ledger } from '../../../../src/stor
 import { aPlan, aQuota } from '../../../helpers/a-plan.ts';
 import { createForgetfulLedger } from '../../../helpers/forgetful-ledger.ts';
 import { createRandom } from '../../../helpers/random.ts';
+import { runWorlds } from '../../../helpers/run-worlds.ts';
 import { createTurnableClock } from '../../../helpers/turnable-clock.ts';
 
 /*
@@ -15,8 +16,6 @@ import { createTurnableClock } from '../../../helpers/turnable-clock.ts';
  * QUOTA_MODEL_SEED repeats that run alone, and QUOTA_MODEL_RUNS makes more of them. Before the steps of a key waited for what is in
  * doubt, every third run counted too much, the first of both among them.
  */
-const runs = Number(process.env['QUOTA_MODEL_RUNS'] ?? 2);
-const onlySeed = process.env['QUOTA_MODEL_SEED'];
 const deadlineMs = 250;
 /** As in health.ts. */
 const failuresMax = 5;
@@ -36,16 +35,7 @@ interface Part {
 
 for (const consistency of ['leased', 'strict'] as const) {
   test(`when all parts of a store are back, what was spent is counted once, ${consistency}`, async () => {
-    const seeds =
-      onlySeed === undefined ? Array.from({ length: runs }, (_, run) => run + 1) : [Number(onlySeed)];
-    for (const seed of seeds) {
-      const world = createWorld(seed, consistency);
-      try {
-        await world.run();
-      } catch (error) {
-        throw new Error(`seed ${seed}: ${String(error)}\n${world.story.join('\n')}`, { cause: error });
-      }
-    }
+    await runWorlds({ name: 'QUOTA_MODEL', runs: 2, create: (seed) => createWorld(seed, consistency) });
   });
 }
 

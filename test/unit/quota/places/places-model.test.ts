@@ -7,14 +7,13 @@ import { StoreUnavailable, type Ledger } from '../../../../src/stores/ledger.ts'
 import { migrations } from '../../../../src/stores/sqlite/migrations.ts';
 import { preparePlaces } from '../../../../src/stores/sqlite/places.ts';
 import { createRandom } from '../../../helpers/random.ts';
+import { runWorlds } from '../../../helpers/run-worlds.ts';
 import { settle as runReady } from '../../../helpers/turnable-clock.ts';
 
 /*
  * Three processes that share the places of two keys, through random outages of the store, of up to 45 seconds. PLACES_MODEL_SEED
  * repeats the run of a seed alone, and PLACES_MODEL_RUNS makes more of them.
  */
-const runs = Number(process.env['PLACES_MODEL_RUNS'] ?? 12);
-const onlySeed = process.env['PLACES_MODEL_SEED'];
 const steps = 150;
 const keys = ['ada', 'bob'];
 const deadlineMs = 250;
@@ -40,14 +39,7 @@ interface InFlight {
 }
 
 test('no outage lets more requests of a key be in flight than its limit, nor keeps a place taken that was left', async () => {
-  const seeds =
-    onlySeed === undefined ? Array.from({ length: runs }, (_, run) => run + 1) : [Number(onlySeed)];
-  for (const seed of seeds) {
-    const world = createWorld(seed);
-    await world.run().catch((cause: unknown) => {
-      throw new Error(`seed ${seed}: ${String(cause)}\n${world.story.slice(-25).join('\n')}`, { cause });
-    });
-  }
+  await runWorlds({ name: 'PLACES_MODEL', runs: 12, create: createWorld });
 });
 
 function createWorld(seed: number) {
