@@ -105,12 +105,10 @@ export class Outbox {
    * then, and may have been taken.
    */
   post(step: Step, inDoubtSince?: number): void {
-    if (!this.hasRoom && !this.#dropOneFor(step)) {
-      if (step.expendable !== 'first') this.dropped += 1;
-      return;
-    }
+    const fits = this.hasRoom || this.#dropOneFor(step);
     this.#size += 1;
     if (step.expendable === 'first') this.#firsts += 1;
+    if (!fits) return this.#drop(step);
     const posted = { step, inDoubtSince };
     if (inDoubtSince === undefined && !this.#heldUp.has(step.keyId)) {
       this.#queue.push(posted);
