@@ -64,13 +64,14 @@ function readOr(otherwise: string, path: string): string {
 export function whyNotHere(): string | undefined {
   if (process.platform !== 'linux' || allowedCores().length < 2)
     return 'The bench needs Linux and two cores: one for what is measured, one for the load.';
-  const missing = ['wrk', 'taskset'].filter((name) => findProgram(name) === undefined);
+  const missing = ['wrk', 'taskset', 'setpriv'].filter((name) => findProgram(name) === undefined);
   return missing.length === 0 ? undefined : missing.map(whyMissing).join('\n');
 }
 
 const packages: Readonly<Record<string, string>> = {
   wrk: 'wrk',
   taskset: 'util-linux',
+  setpriv: 'util-linux',
   'redis-server': 'redis-server',
   nginx: 'nginx libnginx-mod-http-lua lua-cjson',
   haproxy: 'haproxy',

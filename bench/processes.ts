@@ -45,13 +45,17 @@ for (const signal of ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'] as const)
 // Whoever reads no further, such as `head`, ends the bench, as a pipe would end another program.
 process.stdout.once('error', () => process.exit(128 + 13));
 
-/** Spawns a process in a group of its own, which a Ctrl-C in the terminal does not reach: this process ends it. */
+/**
+ * Spawns a process in a group of its own, which a Ctrl-C in the terminal does not reach: this process ends it. Where this process
+ * is killed and cannot, the kernel does.
+ */
 export function spawnHere(
   command: string,
   args: readonly string[],
   options: Pick<SpawnOptions, 'cwd' | 'env' | 'stdio'>,
 ): ChildProcess {
-  const child = spawn(command, args, { ...options, detached: true });
+  const words = ['--pdeathsig', 'TERM', command, ...args];
+  const child = spawn('setpriv', words, { ...options, detached: true });
   living.add(child);
   child.once('exit', () => {
     living.delete(child);

@@ -48,18 +48,22 @@ test('a server that does not start is told by its name, not by where it is on th
   await assert.rejects(start({ ...ended, cores: cores.all, port: 1 }), new CannotRun(message));
 });
 
-test('a bench that is told to end while it waits for a program ends at once, and the program with it', async (t) => {
-  const file = join(tempFolder(t), 'pid');
-  const program = ['-c', 'echo $$ > "$0.new" && mv "$0.new" "$0" && exec sleep 600', file];
-  const waiting = `import { runToEnd, spawnHere, whyEnded } from '${processes}'; await runToEnd('sh', ${JSON.stringify(program)}, {});`;
-  const bench = spawn(process.execPath, ['--input-type=module', '-e', waiting], { stdio: 'inherit' });
-  t.after(() => bench.kill('SIGKILL'));
-  await until(() => existsSync(file));
-  bench.kill('SIGTERM');
-  assert.deepEqual(await once(bench, 'exit'), [143, null]);
-  const pid = readFileSync(file, 'utf8').trim();
-  await until(() => !isAlive(pid));
-});
+for (const [signal, code] of [
+  ['SIGTERM', 143],
+  ['SIGKILL', null],
+] as const)
+  test(`${signal} ends a bench that waits for a program at once, and the program with it`, async (t) => {
+    const file = join(tempFolder(t), 'pid');
+    const program = ['-c', 'echo $$ > "$0.new" && mv "$0.new" "$0" && exec sleep 600', file];
+    const waiting = `import { runToEnd, spawnHere, whyEnded } from '${processes}'; await runToEnd('sh', ${JSON.stringify(program)}, {});`;
+    const bench = spawn(process.execPath, ['--input-type=module', '-e', waiting], { stdio: 'inherit' });
+    t.after(() => bench.kill('SIGKILL'));
+    await until(() => existsSync(file));
+    bench.kill(signal);
+    assert.deepEqual(await once(bench, 'exit'), [code, code === null ? signal : null]);
+    const pid = readFileSync(file, 'utf8').trim();
+    await until(() => !isAlive(pid));
+  });
 
 test('what a program leaves behind when it ends is ended, too', async (t) => {
   const file = join(tempFolder(t), 'pid');
