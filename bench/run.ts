@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { findLine, gatehouse } from './bar.ts';
 import { beginRun } from './begin-run.ts';
-import { orUnavailable } from './cannot-run.ts';
+import { CannotRun, orUnavailable } from './cannot-run.ts';
 import { drawChart } from './chart.ts';
 import { countOf, orUsage, showHelp } from './flags.ts';
 import { installPeers } from './install-peers.ts';
 import type { Line } from './line.ts';
-import { here } from './machine.ts';
+import { here, need } from './machine.ts';
 import { measure, secondsOf, warmSeconds, type LeftOut, type Pace } from './measure.ts';
 import { createProgress } from './progress.ts';
 import { printBar, printLeftOut, printPage, printScenario } from './report.ts';
@@ -80,6 +80,8 @@ async function bench(): Promise<number> {
     process.stderr.write('Nothing to measure: none of these scenarios has such a subject.\n');
     return 64;
   }
+  const isWhole = chosen.length === scenarios.length && !flags.quick && flags.subject.length === 0;
+  if (isWhole) need('redis-server'); // most of the page would be missing, which is no use of an hour
   const folder = await beginRun();
   await installPeers();
   const lines: Line[] = [];
@@ -103,7 +105,8 @@ async function bench(): Promise<number> {
     leftOut.push(...outcome.leftOut);
   }
   process.stdout.write(printBar(lines));
-  if (chosen.length < scenarios.length || flags.quick || flags.subject.length > 0) {
+  if (lines.length === 0) throw new CannotRun('Nothing could be measured.');
+  if (!isWhole) {
     if (flags.quick) process.stdout.write(coldNote);
     process.stdout.write('Only a whole run is written to bench/results.md.\n');
     return 0;

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { countOf } from '../../../bench/flags.ts';
 
+const scenarios = new URL('../../../bench/scenarios.ts', import.meta.url).href;
 const bench = fileURLToPath(new URL('../../../bench/run.ts', import.meta.url));
 
 /** What the bench says of flags that it does not take. */
@@ -31,4 +32,14 @@ test('a count is told with its bounds when it is none', () => {
     assert.throws(() => countOf('rounds', value), {
       message: `--rounds is a whole number from 1 to 9999, not ${value}`,
     });
+});
+
+test('without Redis a quick run measures the gateway on SQLite, and a whole run does not begin', () => {
+  const bare = { encoding: 'utf8', env: { PATH: '' } } as const;
+  const quick = `import { scenarios } from '${scenarios}'; console.log(scenarios.flatMap(({ quick = [] }) => quick).join());`;
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', quick], bare);
+  assert.equal(stdout.match(/gatehouse sqlite/g)?.length, 2, stdout);
+  const { status, stderr } = spawnSync(process.execPath, [bench], bare);
+  assert.match(stderr, /^redis-server is not installed; [^\n]+\n$/);
+  assert.equal(status, 69);
 });
