@@ -8,8 +8,9 @@ import { relaunch } from './commands/relaunch.ts';
 const nodeVersionMin = '26.5.1';
 const compileCache = fileURLToPath(new URL('../node_modules/.cache/gatehouse', import.meta.url));
 
-// By default this signal opens the inspector, and with it everything in memory, to whoever may send signals.
-process.on('SIGUSR1', () => undefined);
+// By default one opens the inspector, and with it everything in memory, to whoever may send signals. The other, by which HAProxy
+// and PHP reload, would end the process at once.
+process.on('SIGUSR1', () => undefined).on('SIGUSR2', () => undefined);
 
 // It has libraries print what they do, and ioredis prints the password of the store.
 delete process.env['DEBUG'];

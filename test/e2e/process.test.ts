@@ -467,7 +467,7 @@ describe('a gateway as its users start it', { concurrency: 3 }, () => {
     assert.equal(tagUnder(launch.flags), tagUnder([]));
   });
 
-  test('however it is started, it bounds its own memory under the same process id, SIGUSR1 opens no inspector, SIGINT ends it with code 0, and once it is ready its heap fills and grows as is good for requests', async (t) => {
+  test('however it is started, it bounds its own memory under the same process id, SIGUSR1 opens no inspector, SIGUSR2 ends nothing, SIGINT ends it with code 0, and once it is ready its heap fills and grows as is good for requests', async (t) => {
     const inspector = await freePort();
     const env = { NODE_OPTIONS: `--inspect-port=${inspector}` };
     const { child, words, environment, log } = await startByItself(t, env, {}, telling);
@@ -481,6 +481,7 @@ describe('a gateway as its users start it', { concurrency: 3 }, () => {
     assert.ok(ready, 'it tells both of its addresses, and its file');
     assert.equal(ready[2], join(folder, words[words.indexOf('--config') + 1] ?? ''));
     child.kill('SIGUSR1');
+    child.kill('SIGUSR2');
     assert.equal((await exchange(t, Number(ready[1]), name)).status, 200);
     await assert.rejects(openRaw(t, inspector), { code: 'ECONNREFUSED' });
 
