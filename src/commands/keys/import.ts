@@ -1,4 +1,4 @@
-import { constants, createReadStream, fstatSync } from 'node:fs';
+import { closeSync, constants, createReadStream, fstatSync, openSync, statSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { addAbortSignal } from 'node:stream';
 import type { Config } from '../../config/config.ts';
@@ -68,7 +68,10 @@ async function takeOver(
   const stop = new AbortController();
   const onStop = (): void => {
     stop.abort();
-    setTimeout(() => process.off('SIGINT', onStop), echoMs).unref();
+    setTimeout(() => {
+      process.off('SIGINT', onStop);
+      if (file !== '-') letOpen(file);
+    }, echoMs).unref();
   };
   process.on('SIGINT', onStop);
   try {
@@ -108,6 +111,15 @@ async function takeOver(
 /** Opened only when its first chunk is asked for, which may be never. */
 async function* chunksOf(file: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   yield* createReadStream(file, { signal });
+}
+
+/** Of a FIFO that nobody writes to even the opening waits, for a writer. No other call ends that wait, or lets the process end. */
+function letOpen(file: string): void {
+  try {
+    if (statSync(file).isFIFO()) closeSync(openSync(file, constants.O_WRONLY | constants.O_NONBLOCK));
+  } catch {
+    // It is gone, or nobody waits.
+  }
 }
 
 function summary({ lines, added, updated, skipped, refused }: ImportReport): string {

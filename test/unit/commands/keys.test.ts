@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { closeSync, constants, existsSync, openSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -385,6 +385,24 @@ test('an import that Ctrl-C ends takes over what it has read, and says how far i
   const lost = await breakOff('-', early, () => redis.stop());
   assert.equal(lost.code, 74, 'the store went, too, and that is what is told');
   assert.match(lost.stderr, /^gatehouse: .*Redis/m);
+});
+
+test('Ctrl-C ends an import from a FIFO that nobody writes to', async (t) => {
+  const fifo = join(tempFolder(t), 'keys');
+  execFileSync('mkfifo', [fifo]);
+  const listeners = process.listenerCount('SIGINT');
+  const { run } = withoutStore(t);
+  let ended: Awaited<ReturnType<typeof run>> | undefined;
+  void run('import', fifo).then((it) => (ended = it));
+  try {
+    await until(() => process.listenerCount('SIGINT') > listeners);
+    process.emit('SIGINT');
+    const { code, stdout } = await until(() => ended);
+    assert.equal(stdout, '0 lines: 0 added, 0 updated, 0 skipped, 0 refused\n');
+    assert.equal(code, 130);
+  } finally {
+    closeSync(openSync(fifo, constants.O_RDWR)); // lets go of what waits for a writer
+  }
 });
 
 test('of many lines that are refused as many are named as anybody would read, and the rest counted', async (t) => {
