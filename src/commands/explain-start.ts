@@ -23,9 +23,13 @@ function reasonOf(error: unknown, config: Config): Reason {
   if (!(error instanceof Error && 'syscall' in error)) throw error;
   if (String(error.syscall).startsWith('spawn'))
     return [exitCodes.unavailable, `no process can be made for a worker: ${error.message}`];
-  if (!listenCalls.has(error.syscall)) throw error;
-  return [exitCodes.unavailable, `cannot listen on ${failedAddress(error, config)}`];
+  if (listenCalls.has(error.syscall))
+    return [exitCodes.unavailable, `cannot listen on ${failedAddress(error, config)}`];
+  if (codeOf(error) === 'EMFILE') return [exitCodes.unavailable, noMoreFiles];
+  throw error;
 }
+
+const noMoreFiles = 'this process may open no more files (ulimit -n)';
 
 /** A worker learns from its leading process that the address cannot be bound. */
 const listenCalls = new Set<unknown>(['listen', 'bind', 'getaddrinfo']);
@@ -34,7 +38,7 @@ const listenReasons: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process uses it',
   EACCES: 'this user may not open it',
   EADDRNOTAVAIL: 'this machine has no such address',
-  EMFILE: 'this process may open no more files (ulimit -n)',
+  EMFILE: noMoreFiles,
   EAFNOSUPPORT: 'this machine has no IPv6',
   EINVAL: 'a link-local address needs its interface, as in [fe80::1%eth0]:8080',
   ENOTFOUND: 'the host name is unknown',

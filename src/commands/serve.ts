@@ -26,16 +26,16 @@ export async function serve(file: string, signals: Signals): Promise<number> {
     await log.flush();
   });
   watchForFaults(log);
-  // Workers run the same code, so once is enough.
-  const { leaksSecrets } = await import('./self-test.ts');
-  if (await leaksSecrets(createLogger)) {
-    process.stderr.write(
-      'gatehouse: a key would show in logs or answers, so nothing was started; please report it\n',
-    );
-    return exitCodes.internal;
-  }
   let gateway: Served;
   try {
+    // Workers run the same code, so once is enough.
+    const { leaksSecrets } = await import('./self-test.ts');
+    if (await leaksSecrets(createLogger)) {
+      process.stderr.write(
+        'gatehouse: a key would show in logs or answers, so nothing was started; please report it\n',
+      );
+      return exitCodes.internal;
+    }
     gateway = await start(loaded, log, signals);
   } catch (error) {
     const code = explainStart(error, config);

@@ -91,12 +91,19 @@ for (const [name, over, says] of busy) {
   });
 }
 
+test('a start that may open no more files says so, whatever it would have opened', (t) => {
+  assert.deepEqual(explained(t, failedTo('open', { code: 'EMFILE' })), [
+    69,
+    'gatehouse: this process may open no more files (ulimit -n)\n',
+  ]);
+});
+
 test('a process that cannot be made is told of, and what is no failure of a start is thrown on', (t) => {
   const [code, said] = explained(t, failedTo('spawn node', {}));
   assert.deepEqual(
     [code, said],
     [69, 'gatehouse: no process can be made for a worker: the system says why\n'],
   );
-  for (const fault of [failedTo('read', {}), new TypeError('x is no function')])
+  for (const fault of [failedTo('read', { code: 'EIO' }), new TypeError('x is no function')])
     assert.throws(() => explained(t, fault), fault);
 });
