@@ -110,7 +110,7 @@ function leadToHandler(server: Server, options: ListenerOptions): void {
   for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, handleRequest);
   const handleRaw = (req: IncomingMessage, socket: Duplex, ahead: Buffer): void => {
     // What the client sent ahead of the answer waits in the socket, to be passed on after a 101 or never.
-    if (ahead.length > 0) socket.unshift(ahead);
+    socket.unshift(ahead);
     answerOnSocket(req, socket, options);
   };
   server.on('upgrade', handleRaw);

@@ -44,6 +44,6 @@ export function holdBytes(socket: Socket): () => void {
   if (socket.readableEnded) leave();
   return function putBack() {
     socket.off('data', hold).off('end', leave).pause();
-    if (held.length > 0) socket.unshift(held.take());
+    socket.unshift(held.take());
   };
 }

@@ -102,7 +102,7 @@ export class StreamedExchange implements AnswerSource {
     outgoing.once('upgrade', (answer, socket, ahead) => {
       // Node has taken its own listeners off the socket: without one a reset by the upstream would end the process.
       socket.on('error', () => socket.destroy());
-      if (ahead.length > 0) socket.unshift(ahead);
+      socket.unshift(ahead);
       void this.#switch(answer, socket);
     });
   }
