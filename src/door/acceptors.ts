@@ -75,10 +75,10 @@ interface Claim {
 }
 
 /**
- * Those who share a port would share it with another gateway too, and nobody would notice. So a port, a free one if 0 is asked for,
- * is bound by itself once, which shows that it is nobody's; and before it is let go for those who share it, a lock is taken that
- * keeps other gateways from doing the same. The lock is a socket with a name in place of a file: the kernel takes it back when the
- * process ends, however it ends.
+ * Sockets that share a port would share it with another gateway's too, and nobody would notice. So a socket that does not share is
+ * bound to the port first, or to a free one if 0 is asked for: that shows that nobody else has it. Before this socket makes way for
+ * those that share, a lock is taken, which keeps other gateways from doing the same. The lock is a socket with a name in place of a
+ * file: the kernel takes it back when the process ends, however it ends.
  */
 export async function claimPort(address: Address): Promise<Claim> {
   const server = createServer();

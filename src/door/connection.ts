@@ -29,7 +29,7 @@ export class Connection {
   #isGivenUp = false;
   /** It is not read, and a request may wait in it. */
   #isHeldBack = false;
-  /** How many requests had come when it was last held back, and was read again. */
+  /** How many requests had come by the time that it was read again, after it was last held back. */
   #requestsBefore = -1;
 
   /** `onAnswer` is called for each request whose answer is out, or lost. */
@@ -109,8 +109,9 @@ export class Connection {
   }
 
   /**
-   * Call it when it has closed. Nobody sees that a client has left whose connection is held back. Those who make a connection for each
-   * request keep up a jam, and would leave more of them behind than go on: so for each that has left another goes on.
+   * Call it when the connection has closed. While it is held back it is not read, so nobody sees its client leave. Clients that make a
+   * connection for each request keep up a jam, and leave more connections behind in this way than go on: so for each one that turns out
+   * to have been left, another goes on.
    */
   noteEnd(): void {
     if (this.#requests === this.#requestsBefore) leaveRoom();

@@ -144,9 +144,9 @@ export class Connections {
   }
 
   /**
-   * Has the server end the connections on which nothing has been under way for that long of the drain: whether a head has begun,
-   * only it knows. But to Node a connection is idle as soon as the last piece of its answer is written, with all that a slow reader
-   * has yet to take. So the others cannot be destroyed while it looks.
+   * Has the server end the connections on which nothing has been under way for that long of the drain: only Node knows whether a head
+   * has begun. But Node takes a connection for idle as soon as the last piece of its answer is written, however much of it a slow
+   * reader has yet to take. So while Node looks, all other connections cannot be destroyed.
    */
   endIdle(server: Pick<Server, 'closeIdleConnections'>, idleMs: number): void {
     const since = performance.now() - idleMs;

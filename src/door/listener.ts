@@ -45,8 +45,8 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const { address, sharesPort, connections } = options;
   const server = createServer(options);
   server.on('connection', (socket: Socket) => {
-    // Asked for now, Node remembers it. A client whose address the system tells no more has reset its connection while that waited at
-    // the port. A flood of those would keep the others waiting there, if all that they had asked were done.
+    // Node remembers the address, once it has been asked for. If the system does not know it any more, the client has reset the
+    // connection while that waited at the port. If what such clients had asked were done, a flood of them would keep others waiting.
     if (socket.remoteAddress === undefined) {
       socket.destroy();
       return;
@@ -155,7 +155,7 @@ function answerOnSocket(req: IncomingMessage, socket: Duplex, options: ListenerO
   res.assignSocket(socket as Socket);
   res.once('finish', () => {
     res.detachSocket(socket as Socket);
-    // It closes with that, and its connection a little later.
+    // The response closes with that, and the connection a little later.
     res.destroy();
     endReadably(socket);
   });

@@ -31,10 +31,10 @@ export interface Parts {
   readonly spools: SpoolRoom;
 }
 
-/** In which larger uploads go to files. Each is two trips between threads (record 27). */
+/** The size of the pieces in which larger uploads go to files: each is two trips between threads (record 27). */
 const spoolPieceMax = 256 * 1024;
 
-/** Of `spool.memory`, what one upload may fill: in a file it takes half as much CPU again (record 27). */
+/** What share of `spool.memory` one upload may fill. One that goes to a file takes half as much CPU again (record 27). */
 const spoolShareMax = 1 / 16;
 
 /** Opens the store and makes what works with it. Rejects, with nothing left open, when the store or the spool cannot be used. */

@@ -93,8 +93,8 @@ class SecondReading {
     const count = Math.min(this.#expected.length, open === -1 ? this.#found.length : open);
     const [expected, found] = [this.#expected.splice(0, count), this.#found.splice(0, count)];
     if (!expected.every((fact, index) => agree(fact, found[index]))) throw disagreement();
-    // They differ by one part at most: one has begun it, or not yet ended it. Any further part of an upload that streams would reach the
-    // upstream whole before the end shows it, and parts that only one of them finds would be kept until then.
+    // The readings may differ by one part, which only one of them has begun, or ended. If they could differ by more, a part of an upload
+    // that streams could reach the upstream whole before the end shows it, and those that only one of them finds would be kept until then.
     if (Math.abs(this.#expected.length - this.#found.length) > 1) throw disagreement();
   }
 

@@ -53,7 +53,7 @@ interface Usage {
   secondTries: Promise<void>;
 }
 
-/** Each is two trips between threads. */
+/** How much is read of a file at a time: each read is two trips between threads. */
 const readBytes = 256 * 1024;
 
 const diskFull = 'the disk is full';
@@ -116,7 +116,7 @@ export class Spool {
 
   async #dropFile(): Promise<void> {
     const [file, disk] = [this.#file, this.#disk];
-    // Whoever closes it once more, while the file is being closed, does not give back its room: that is taken until then.
+    // The room is taken until the file is closed. Who closes the spool once more meanwhile must not give it back a second time.
     this.#file = undefined;
     this.#disk = 0;
     // Nobody needs what a network file system fails to write at the end.

@@ -104,8 +104,8 @@ function secureOpener(target: URL, trust: Trust): Opener {
   let session: Buffer | undefined;
   return (reading) => {
     const socket = openByName((lookup) => connectTls({ ...options, session, lookup, ...reading }));
-    // With it the next handshake is shorter. One with which no connection came about is forgotten, whatever became of it: a server
-    // that refuses a session, or leaves it unanswered, would do so each time.
+    // A session makes the next handshake shorter. It is forgotten when a connection closes that never came about, for whatever reason:
+    // a server that refuses a session, or leaves it unanswered, would do so each time.
     return socket
       .on('session', (offered: Buffer) => (session = offered))
       .once('close', () => {

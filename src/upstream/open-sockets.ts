@@ -25,9 +25,9 @@ export class OpenSockets {
   readonly #byPath = new Map<string, Set<OpenSocket>>();
 
   /**
-   * Counts in the socket of a response; undefined if the route of this path has as many as it may, under whatever name. It leaves
-   * when the response closes: one that switches protocols closes with its socket, any other as soon as it is out, though its client
-   * may be read for a moment longer.
+   * Counts in the socket of a response; undefined if the route of this path, whatever its name, has as many as it may. It counts until
+   * the response closes: one that switches protocols closes with its socket, any other as soon as it is out, though its client may be
+   * read for a moment longer.
    */
   enter(path: string, socketsMax: number, res: ServerResponse): OpenSocket | undefined {
     const open = this.#byPath.getOrInsertComputed(path, () => new Set());

@@ -174,7 +174,7 @@ export class Relay implements AnswerListener, Guest {
     if (this.#state === 'over') return;
     // An answer that waits for others on its connection is far from its end.
     if (this.#res.socket !== null) this.#parts.whenWhole?.();
-    // One that has just begun is sent at the end of this turn anyway, but perhaps before what has just been asked of a store.
+    // An answer that began in this turn is sent at its end anyway, but perhaps before what `whenWhole` has just asked of a store.
     if (this.#state === 'flowing' || this.#parts.whenWhole !== undefined) whenAllIsRead(() => this.#finish());
     this.#state = 'whole';
     this.#pieceTime?.end();
@@ -233,7 +233,7 @@ export class Relay implements AnswerListener, Guest {
     return rest;
   }
 
-  /** Its target cannot be used while it waits in line there, so another may take it. */
+  /** It waits in line at a target that cannot be used, so another may take it. */
   turnAway(reason: Error): void {
     this.answerFailed(reason);
   }

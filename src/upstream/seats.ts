@@ -24,9 +24,9 @@ export interface KeptConnections {
 export const idleMsMax = 4000;
 
 /**
- * So long a connection that is always in use is kept. Its name may lead elsewhere by then, or to more servers than before: those
- * would get nothing while the others go on. Chance decides on the last minute: connections that were opened together would be opened
- * anew together, and to many a server that is more than it lets wait.
+ * For how long a connection is kept that is always in use. By then the name of the target may lead elsewhere, or to more servers than
+ * before, and the new ones would get nothing. The last minute is left to chance: otherwise connections that were opened together would
+ * be opened anew together, which are more than many a server lets wait.
  */
 export function chooseAgeMsMax(): number {
   return 240_000 + Math.random() * 60_000;

@@ -4,7 +4,7 @@ import { CollectedBytes } from './collected-bytes.ts';
 /**
  * Makes what a stream reads ahead take little more memory than its bytes. Node reads 64 KB ahead of the reader, and keeps the
  * pieces that came, each of which costs 450 bytes beyond its own: 30 MB for one stream that waits. So small pieces that have to
- * wait are gathered in one. For readers that read until nothing is left: one that leaves something is told of no more.
+ * wait are gathered in one. Only for readers that read until nothing is left: one that leaves something is not told of what follows.
  */
 export function gatherPieces(stream: Readable): void {
   const pieces = new GatheredPieces(stream);

@@ -60,8 +60,8 @@ export function endReadably(socket: Duplex, lastWords?: string): void {
 }
 
 /**
- * Has a connection end in that way behind its last answer. Node would end it at once: it calls this after an answer that says that the
- * connection ends.
+ * Has a connection end in that way behind its last answer. After an answer that says that the connection ends, Node calls
+ * `destroySoon`, which would end it at once.
  */
 export function endReadablyAfterLast(socket: Socket): void {
   socket.destroySoon = () => endReadably(socket);

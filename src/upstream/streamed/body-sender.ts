@@ -69,8 +69,8 @@ export class BodySender {
   }
 
   /**
-   * The answer is complete, so the rest is not wanted. False when all of the body had been written. Over TLS that is so before we hear
-   * of it, and what has been written is a copy: the chunk is the body's again.
+   * The answer is complete, so the rest is not wanted. False when all of the body had been written. Over TLS we may not have heard of
+   * the last write yet, but need not wait for that: what was written is a copy, so the chunk may be used again.
    */
   giveUpRest(): boolean {
     const isCopied = this.#outgoing.socket instanceof TLSSocket;

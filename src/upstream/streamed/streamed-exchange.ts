@@ -220,7 +220,7 @@ async function destroyUnlessSent(outgoing: ClientRequest): Promise<void> {
 }
 
 /**
- * Over TLS we hear that something has left in the turn after that, when it may have been answered. For so many turns after an
- * answer we wait for that. Without, every second of four uploads side by side cost an https target a new connection.
+ * Over TLS we hear a turn too late that something has left, when it may have been answered already. So after an answer we wait for
+ * that, for this many turns. Otherwise, of four uploads side by side, every second one cost an https target a new connection.
  */
 const lateTurns = 3;

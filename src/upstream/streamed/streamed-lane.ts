@@ -61,17 +61,17 @@ function keptBy({ freeSockets }: Agent): readonly Socket[] {
 }
 
 /**
- * It bounds nothing and has no line: whoever asks it has a seat. A connection of it is read to its end, holds nothing of the request
- * that it was opened for, and is closed, not kept once more, when it has been for long enough.
+ * It needs no bound and no line, because whoever asks it has a seat. Each of its connections is read to its end, holds nothing of the
+ * request that it was opened for, and is closed after an answer, instead of being kept once more, when it has become too old.
  */
 function createAgent({ protocol }: URL, open: Opener, keepAlive: boolean): Agent {
   const options = {
     keepAlive,
-    // It says so anew of each connection that it keeps, and without would have the kernel ask each second.
+    // The agent sets this anew on each connection that it keeps. Its own default would have the kernel ask each second.
     keepAliveMsecs: probeAfterMs,
     maxFreeSockets: 32,
     timeout: idleMsMax,
-    // Without, it would take that of each Host, and find kept connections for requests with the same Host only.
+    // By default it is the name in each request's Host, and a kept connection would serve only requests with the same Host.
     servername: '',
   };
   const agent = protocol === 'https:' ? new HttpsAgent(options) : new http.Agent(options);
