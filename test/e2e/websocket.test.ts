@@ -148,6 +148,7 @@ const refused: readonly [name: string, bytes: string | Buffer, refusal: RefusalC
   ['with a body to come', handshakeWith(['Expect', '100-continue']), 'body_unexpected'],
   ['by another method', handshakeLike('GET ', 'HEAD '), 'upgrade_malformed'],
   ['in HTTP/1.0', handshakeLike('HTTP/1.1', 'HTTP/1.0'), 'upgrade_malformed'],
+  ['told to a proxy alone', handshakeLike('Connection:', 'Proxy-Connection:'), 'upgrade_malformed'],
   ['on a route without upgrades', handshakeLike(rawPath, '/v1/plain'), 'upgrade_refused'],
   ['on no route', handshakeLike(rawPath, '/v1/none'), 'route_unknown'],
 ];
