@@ -178,8 +178,8 @@ export class Connection {
 
   /** When we or a broken answer of an upstream cut a connection, the requests in flight on it were not lost by their client. */
   #noteCut(): void {
-    for (const { writableFinished, req } of this.#inFlight) {
-      if (!writableFinished && req.visit.refusal === undefined) req.visit.cut ??= 'gateway';
+    for (const { req } of this.#inFlight) {
+      if (req.visit.refusal === undefined) req.visit.cut ??= 'gateway';
     }
   }
 
