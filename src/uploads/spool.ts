@@ -110,7 +110,8 @@ export class Spool {
   async close(): Promise<void> {
     this.#closed = true;
     this.#held.take();
-    this.#leaveMemory();
+    this.#usage.memory -= this.#memory;
+    this.#memory = 0;
     await this.#dropFile();
   }
 
@@ -137,7 +138,8 @@ export class Spool {
     const size = chunks.reduce((sum, { length }) => sum + length, 0);
     if (this.#usage.disk + size > this.#limits.diskMax) {
       // Now, not when its file is closed: until then every other upload would ask for more and fail as well.
-      this.#leaveDisk();
+      this.#usage.disk -= this.#disk;
+      this.#disk = 0;
       throw busy('the limit of the process is reached');
     }
     const position = this.#disk;
@@ -169,16 +171,6 @@ export class Spool {
     });
     this.#usage.secondTries = tried.catch(() => undefined);
     await tried;
-  }
-
-  #leaveMemory(): void {
-    this.#usage.memory -= this.#memory;
-    this.#memory = 0;
-  }
-
-  #leaveDisk(): void {
-    this.#usage.disk -= this.#disk;
-    this.#disk = 0;
   }
 
   /**
