@@ -1,3 +1,5 @@
+import { Alarm } from '../../waiting/alarm.ts';
+import { systemClock } from '../../waiting/clock.ts';
 import { idleMsMax, type KeptConnections } from '../seats.ts';
 import type { TargetConnection } from './target-connection.ts';
 
@@ -5,7 +7,7 @@ import type { TargetConnection } from './target-connection.ts';
 export class IdleConnections implements KeptConnections {
   /** The one used last is at the end, and is used first, so that those not needed grow old. */
   readonly #resting: TargetConnection[] = [];
-  #sweep: NodeJS.Timeout | undefined;
+  readonly #sweep = new Alarm({ clock: systemClock, afterMs: sweepEveryMs, ring: () => this.#closeOld() });
   #isClosed = false;
 
   get count(): number {
@@ -18,7 +20,7 @@ export class IdleConnections implements KeptConnections {
     if (restMs <= 0 || this.#isClosed) return connection.close();
     connection.rest(restMs);
     this.#resting.push(connection);
-    if (this.#sweep === undefined) this.#sweepLater();
+    this.#sweep.set();
   }
 
   /** One that can be used again; spent ones are closed on the way. */
@@ -47,19 +49,13 @@ export class IdleConnections implements KeptConnections {
   /** Closes them all, and from now on those that would be kept. */
   close(): void {
     this.#isClosed = true;
-    clearTimeout(this.#sweep);
     for (const connection of this.#resting.splice(0)) connection.close();
   }
 
-  #sweepLater(): void {
-    this.#sweep = setTimeout(() => this.#closeOld(), sweepEveryMs).unref();
-  }
-
   #closeOld(): void {
-    this.#sweep = undefined;
     const now = performance.now();
     for (const connection of this.#resting.filter((one) => one.isSpent(now))) connection.close();
-    if (this.#resting.length > 0) this.#sweepLater();
+    if (this.#resting.length > 0) this.#sweep.set();
   }
 }
 
