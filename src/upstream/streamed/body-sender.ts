@@ -50,7 +50,6 @@ export class BodySender {
   async send(): Promise<void> {
     // By then it is known what has become of a kept connection, which may be closed already.
     if (this.#outgoing.reusedSocket) await new Promise<void>(whenAllIsRead);
-    if (!this.#mayWrite()) return;
     try {
       for await (const chunk of chunksOf(this.#body)) {
         if (!this.#mayWrite()) return;

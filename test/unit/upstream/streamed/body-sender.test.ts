@@ -91,11 +91,37 @@ test('what is wrong with the rest of a body, which nobody wants any more, breaks
   sender.stop();
 });
 
-/** A body that has begun to arrive, and ends with that. */
-function arrivingUntil(rest: Promise<void>): StreamedBody {
+for (const [name, rest] of [
+  ['chunk', [Buffer.from('y')]],
+  ['end', []],
+] as const) {
+  test(`a request that is over is given no ${name} of its body any more`, async () => {
+    const given: string[] = [];
+    const outgoing = Object.assign(
+      outgoingThat((whenTaken) => {
+        given.push('chunk');
+        whenTaken();
+      }),
+      { end: () => given.push('end') },
+    );
+    const { promise, resolve } = Promise.withResolvers<readonly Buffer[]>();
+    const { relay } = relayOfBody();
+    const sender = new BodySender({ body: arrivingUntil(promise), outgoing, relay, idleMs: 20 });
+    const sent = sender.send();
+    await nextTurn();
+    outgoing.destroyed = true;
+    resolve(rest);
+    await sent;
+    assert.deepEqual(given, ['chunk']);
+    sender.stop();
+  });
+}
+
+/** A body that has begun to arrive, and ends with the rest. */
+function arrivingUntil(rest: Promise<readonly Buffer[] | void>): StreamedBody {
   async function* read(): AsyncGenerator<Buffer, void> {
     yield body.bytes;
-    await rest;
+    yield* (await rest) ?? [];
   }
   return { kind: 'stream', length: undefined, read, release: () => undefined };
 }
