@@ -426,13 +426,32 @@ test('a connection that was paused at the end of an answer reads the next one', 
   opened?.close();
 });
 
+test('a connection that is given up at the last piece of an answer is closed, and kept for nobody', async (t) => {
+  const upstream = await startRawUpstream(t, (socket) => void socket.write(ok));
+  const connect = createConnector(new URL(upstream.url), 5000, {});
+  const told: string[] = [];
+  const home = { answered: () => void told.push('answered'), closed: () => void told.push('closed') };
+  TargetConnection.open(connect, home, askToGiveUp, assert.fail);
+  await until(() => told.length > 0);
+  assert.deepEqual(told, ['closed']);
+});
+
 /** Asks for a client that takes nothing. */
 function askToPause(connection: TargetConnection): void {
+  askOn(connection, () => connection.pause());
+}
+
+/** Asks for a client to whom the answer cannot be sent on. */
+function askToGiveUp(connection: TargetConnection): void {
+  askOn(connection, () => connection.abort(new Error('it cannot be sent on')));
+}
+
+function askOn(connection: TargetConnection, answerGoesOn: () => void): void {
   const relay = {
     connected: () => undefined,
     requestSent: () => undefined,
     answerBegins: () => undefined,
-    answerGoesOn: () => connection.pause(),
+    answerGoesOn,
   };
   const head = new RequestHead({ method: 'GET', path: '/', host: 'a', headers: [] });
   connection.ask({ head, body: Buffer.alloc(0), alone: false }, relay as unknown as Relay);
