@@ -144,7 +144,6 @@ export class Relay implements AnswerListener, Guest {
   }
 
   answerBegins(status: number, raw: readonly string[]): void {
-    if (this.#state === 'over') return;
     this.#state = 'begun';
     this.#status = status;
     this.#raw = raw;

@@ -129,16 +129,28 @@ test('the time of an upstream that answers before all of the request has left be
   await over;
 });
 
-test('of an answer that breaks off in the turn in which it began nothing is sent, or told of as sent', async (t) => {
+for (const isWhole of [false, true]) {
+  test(`of an answer that is broken off in the turn in which it ${isWhole ? 'came' : 'began'} nothing is sent, or told of as sent`, async (t) => {
+    const { relay, res, over, progress } = await openRelay(t, { whenWhole: () => undefined });
+    relay.requestSent();
+    relay.answerBegins(200, []);
+    relay.answerGoesOn(Buffer.from('part'));
+    if (isWhole) relay.answerEnded();
+    relay.breakOff(new Error('reset'));
+    await assert.rejects(over, { message: 'reset' });
+    await new Promise<void>(whenAllIsRead);
+    assert.equal(res.headersSent, false);
+    assert.deepEqual([progress.answered, progress.bytesOut], [undefined, 0]);
+  });
+}
+
+test('of an answer whose head cannot be sent nothing is sent, or counted, however much of it comes', async (t) => {
   const { relay, res, over, progress } = await openRelay(t);
   relay.requestSent();
-  relay.answerBegins(200, []);
-  relay.answerGoesOn(Buffer.from('part'));
-  relay.answerFailed(new Error('reset'));
-  await assert.rejects(over, { message: 'reset' });
-  await new Promise<void>(whenAllIsRead);
-  assert.equal(res.headersSent, false);
-  assert.deepEqual([progress.answered, progress.bytesOut], [undefined, 0]);
+  relay.answerBegins(700, []);
+  for (let piece = 0; piece < 2; piece += 1) relay.answerGoesOn(Buffer.alloc(32 * 1024));
+  await assert.rejects(over, { message: '700 is not the status of an answer' });
+  assert.deepEqual([res.headersSent, progress.bytesOut], [false, 0]);
 });
 
 test('the time in line is over with a connection, and the time for an answer begins when the request has been sent', async (t) => {
