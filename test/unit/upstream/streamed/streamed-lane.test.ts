@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { createServer, type ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
+import { createServer as createTcpServer, Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { noBody } from '../../../../src/bodies/body.ts';
+import { type Body, noBody } from '../../../../src/bodies/body.ts';
+import { codeOf } from '../../../../src/content/error-code.ts';
 import { createTrust } from '../../../../src/upstream/connect.ts';
 import { Seats } from '../../../../src/upstream/seats.ts';
 import { createStreamedLane, type StreamedLane } from '../../../../src/upstream/streamed/streamed-lane.ts';
@@ -47,6 +48,58 @@ test('a request whose client leaves before its turn opens no connection', async 
   assert.equal(upstream.sockets.size, 1);
 });
 
+test('an answer of which its client leaves the end unread frees its connection for the next', async (t) => {
+  const upstream = await startRawUpstream(t, (socket) => void socket.write(twoChunks));
+  const bounds = { seats: new Seats(1), trust: createTrust(undefined) };
+  const lane = createStreamedLane(new URL(upstream.url), { timeouts }, bounds);
+  t.after(() => lane.close());
+  const clients = await openClients(t);
+  const { res } = await clients.next();
+  const { mock } = t.mock.method(res, 'write', () => false);
+  send(lane, res);
+  await until(() => mock.callCount() > 0);
+  res.destroy();
+  const next = await clients.next();
+  send(lane, next.res);
+  assert.equal((await next.text).length, 40_000);
+  assert.equal(upstream.received.length, 1);
+});
+
+test('a client that leaves the end of an early answer unread, and its body unsent, has the connection reset', async (t) => {
+  const accepted: Socket[] = [];
+  const faults: unknown[] = [];
+  const upstream = createTcpServer((socket) => {
+    accepted.push(socket.on('error', (error) => faults.push(codeOf(error))));
+    socket.once('data', () => socket.write(twoChunks));
+  });
+  const target = new URL(`http://127.0.0.1:${await listen(t, upstream)}`);
+  const bounds = { seats: new Seats(1), trust: createTrust(undefined) };
+  const lane = createStreamedLane(target, { timeouts }, bounds);
+  t.after(() => lane.close());
+  const { res } = await (await openClients(t)).next();
+  const { mock } = t.mock.method(res, 'write', () => false);
+  send(lane, res, ignore, neverWhole);
+  await until(() => mock.callCount() > 0);
+  res.destroy();
+  await until(() => accepted[0]?.closed);
+  assert.deepEqual(faults, ['ECONNRESET']);
+});
+
+test('after an early answer a client that has sent everything is not read on when its connection ends', async (t) => {
+  const upstream = createTcpServer((socket) => {
+    socket.on('error', ignore).once('data', () => socket.write(answer('ok')));
+  });
+  const target = new URL(`http://127.0.0.1:${await listen(t, upstream)}`);
+  const bounds = { seats: new Seats(1), trust: createTrust(undefined) };
+  const lane = createStreamedLane(target, { timeouts }, bounds);
+  t.after(() => lane.close());
+  const { res, text } = await (await openClients(t)).next();
+  const { socket } = res.req;
+  send(lane, res, ignore, neverWhole);
+  assert.equal(await text, 'ok');
+  assert.equal(Object.hasOwn(socket, 'destroySoon'), false);
+});
+
 test('after how much silence it is asked whether the other side is still there does not change when a connection is kept', async (t) => {
   const upstream = await startRawUpstream(t, (socket) => void socket.write(answer('ok')));
   const target = new URL(upstream.url);
@@ -87,12 +140,13 @@ function send(
   lane: StreamedLane,
   res: ServerResponse,
   reject: (failure: Error) => void = () => void res.destroy(),
+  body: Body = noBody,
 ): void {
   const request = {
     method: 'POST',
     path: '/',
-    headers: ['Host', 'a'],
-    body: noBody,
+    headers: ['Host', 'a', ...(body.length === undefined ? ['Transfer-Encoding', 'chunked'] : [])],
+    body,
     switching: undefined,
     alone: false,
   };
@@ -121,6 +175,21 @@ async function openClients(t: TestContext) {
     },
   };
 }
+
+/** A body of which only the beginning comes. */
+const neverWhole: Body = {
+  kind: 'stream',
+  length: undefined,
+  async *read() {
+    yield Buffer.from('x');
+    await new Promise(ignore);
+  },
+  release: ignore,
+};
+
+/** An answer in two chunks, each of which is sent on as it comes. */
+const chunk = `4e20\r\n${'x'.repeat(0x4e20)}\r\n`;
+const twoChunks = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}${chunk}0\r\n\r\n`;
 
 function answer(text: string): string {
   return `HTTP/1.1 200 OK\r\nContent-Length: ${text.length}\r\n\r\n${text}`;
