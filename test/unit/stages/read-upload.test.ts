@@ -33,6 +33,23 @@ for (const [forward, when] of [
   });
 }
 
+test('an upload that is refused at its end leaves its room to others', async () => {
+  const rule: BareFileRule = {
+    kind: 'file',
+    sizeMax: 10_000,
+    sizeMin: 5000,
+    types: undefined,
+    forward: 'whole',
+  };
+  const head = { contentType: undefined, contentLength: undefined } as Head;
+  const room = { pieceMax: 10_000, wholeMax: 10_000, memoryMax: 10_000, diskMax: 0, directory: '' };
+  const spools = createSpoolRoom(room);
+  const upload = { chunks: chunksOf(Buffer.alloc(3000), 1000), stop: () => undefined };
+  const order = { head, rule, spools, visit: { mismatch: undefined }, released: () => undefined };
+  await assert.rejects(readUpload(upload, order), { code: 'body_invalid' });
+  assert.equal(spools.memoryBytes(), 0);
+});
+
 test('of an empty form the first file that it must have is said to be missing', () => {
   const file = { required: true, countMax: 1, sizeMax: 9, sizeMin: 1, types: undefined };
   const files = new Map([
