@@ -1,4 +1,4 @@
-import type { AnySchema, ErrorObject } from 'ajv/dist/2020.js';
+import type { AnySchemaObject, ErrorObject } from 'ajv/dist/2020.js';
 import { isContainer, isObject } from '../../content/is-object.ts';
 import { childPointer, isAtOrBelow, stepsOf } from '../json-pointer.ts';
 import { showName, showText, slipIn, suggest, suggestNear } from '../wording.ts';
@@ -8,10 +8,8 @@ import { referenceProblems } from './references.ts';
 import { SchemaProblems, type SchemaProblem } from './schema-problem.ts';
 import { subschemas, type Subschema } from './subschemas.ts';
 
-/** Returns the value as a schema that is well formed by JSON Schema 2020-12, or throws `SchemaProblems` with all faults. */
-export function checkSchema(schema: unknown): AnySchema {
-  if (typeof schema === 'boolean') return schema;
-  if (!isObject(schema)) throw new SchemaProblems([{ pointer: '', message: 'a schema must be an object' }]);
+/** Returns the schema if it is well formed by JSON Schema 2020-12, or throws `SchemaProblems` with all faults. */
+export function checkSchema(schema: AnySchemaObject): AnySchemaObject {
   const parts = [...subschemas(schema)];
   const isInPieces = parts.some(({ schema: part, pointer }) => pointer !== '' && '$id' in part);
   const partProblems = parts.flatMap((part) => [
@@ -193,7 +191,7 @@ function* formatProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem
   yield { pointer: childPointer(pointer, 'format'), message };
 }
 
-function valueProblems(schema: AnySchema): readonly SchemaProblem[] {
+function valueProblems(schema: AnySchemaObject): readonly SchemaProblem[] {
   if (metaAjv.validate(dialect2020, schema)) return [];
   // The deepest error is the most exact, and one for each place is enough.
   const exact: ErrorObject[] = [];

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { serialize } from 'node:v8';
-import type { AnySchema } from 'ajv/dist/2020.js';
+import type { AnySchemaObject } from 'ajv/dist/2020.js';
 import type { Report } from '../rules/draft.ts';
 import type { RawRoute } from '../schema.ts';
 import { checkSchema } from './check-schema.ts';
@@ -52,7 +52,7 @@ function compileChanged(
 
 interface BodySchema {
   readonly route: RawRoute;
-  readonly schema: AnySchema & object;
+  readonly schema: AnySchemaObject;
   readonly depthMax: number;
 }
 

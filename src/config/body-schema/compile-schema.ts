@@ -1,4 +1,4 @@
-import type { AnySchema, ValidateFunction } from 'ajv/dist/2020.js';
+import type { AnySchemaObject, ValidateFunction } from 'ajv/dist/2020.js';
 import type { OnMismatch } from '../schema/mismatches.ts';
 import { CheckSteps, TooManySteps } from './check-steps.ts';
 import { describeErrors } from './describe-errors.ts';
@@ -19,7 +19,7 @@ export interface SchemaRule {
  * Compiles a JSON Schema (2020-12) that `checkSchema` has found well formed into a check of bodies, or throws `SchemaProblems`.
  * Checking changes nothing in the body: no coercion, no defaults. References reach no further than the schema itself.
  */
-export function compileBodySchema(schema: AnySchema, depthMax: number): BodyCheck {
+export function compileBodySchema(schema: AnySchemaObject, depthMax: number): BodyCheck {
   const steps = new CheckSteps(depthMax);
   const validate = compile(schema, (value) => steps.follow(value));
   const fields = declaredFields(schema);
@@ -37,7 +37,7 @@ export function compileBodySchema(schema: AnySchema, depthMax: number): BodyChec
   };
 }
 
-function compile(schema: AnySchema, onReference: (value: unknown) => void): ValidateFunction {
+function compile(schema: AnySchemaObject, onReference: (value: unknown) => void): ValidateFunction {
   try {
     return createAjv({ meta: false, onReference }).compile(withoutNotes(schema));
   } catch (error) {
@@ -46,7 +46,7 @@ function compile(schema: AnySchema, onReference: (value: unknown) => void): Vali
 }
 
 /** To the compiler an `$id` in an example would be the name of a schema. */
-function withoutNotes(schema: AnySchema): AnySchema {
+function withoutNotes(schema: AnySchemaObject): AnySchemaObject {
   const copy = structuredClone(schema);
   for (const { schema: part } of subschemas(copy)) {
     for (const note of Object.keys(part).filter(isNote)) Reflect.deleteProperty(part, note);

@@ -286,9 +286,6 @@ const badSchemas: [schema: unknown, fault: string][] = [
     { [keyword]: { a: ['', 'b'] } },
     `/${keyword} a field without a name cannot be asked for`,
   ]),
-  [5, ' a schema must be an object'],
-  [[], ' a schema must be an object'],
-  [null, ' a schema must be an object'],
   [
     { type: 'array', contains: { const: 1 }, maxContains: 0 },
     '/maxContains "maxContains" is less than "minContains", which is 1 where it is not given',
