@@ -38,6 +38,7 @@ export function checkShape(tree: unknown, isExpanded: (pointer: string) => boole
  * default comes back, and whatever needs it goes too. Undefined when nothing usable remains.
  */
 export function salvage(tree: unknown, broken: readonly string[]): RawConfig | undefined {
+  if (!isObject(tree)) return undefined;
   removeAll(tree, broken);
   // Each turn removes something, or adds what fits, so it ends; the bound only guards against a mistake here.
   for (let turn = 0; turn < 1000; turn += 1) {
@@ -46,8 +47,6 @@ export function salvage(tree: unknown, broken: readonly string[]): RawConfig | u
       ({ keyword }) => keyword !== 'minItems' && keyword !== 'minProperties',
     );
     if (errors.length === 0) return tree as RawConfig;
-    if (errors.some(({ instancePath, keyword }) => instancePath === '' && keyword !== 'required'))
-      return undefined;
     // All other mistakes are gone by now, so what is left needs something that is missing.
     const needing = errors.filter((error) => !supply(error));
     removeAll(
