@@ -28,9 +28,7 @@ function isToldAsUnknown(error: ShapeError): boolean {
 /** What a sentence calls a value that it must not show. */
 const hiddenSubject = 'the value';
 
-type Sentence = (error: ShapeError, subject: string) => string;
-
-const sentences: Readonly<Record<string, Sentence>> = {
+const sentences: Readonly<Record<string, (error: ShapeError, subject: string) => string>> = {
   type: typeSentence,
   format: (error, subject) =>
     `${subject} ${fault(error, String(error.data)) ?? 'is not valid'}${needlessQuotes(error)}`,
