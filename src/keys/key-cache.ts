@@ -53,7 +53,6 @@ export class KeyCache {
     }
     const entry = { found, readAt, asOf };
     if (asOf < this.#sweptAt || this.#isOutdated(entry)) return;
-    this.#unknown.delete(digest);
     this.#known.set(entry);
   }
 
