@@ -336,6 +336,10 @@ const badSchemas: [schema: unknown, fault: string][] = [
   ],
   [{ format: 'emial' }, '/format unknown format "emial", did you mean "email"?'],
   [{ $ref: '#/$defs/b' }, '/$ref "#/$defs/b" is nowhere in this schema, and a reference cannot leave it'],
+  ...['#/valueOf', '#/title/length'].map(($ref): (typeof badSchemas)[number] => [
+    { title: 'a', $ref },
+    `/$ref "${$ref}" is nowhere in this schema, and a reference cannot leave it`,
+  ]),
   [{ $dynamicRef: '#b' }, '/$dynamicRef "#b" is nowhere in this schema, and a reference cannot leave it'],
   [
     { ...of({ $dynamicRef: '#b' }), $defs: { b: { $id: 'b', $dynamicAnchor: 'b' } } },
@@ -350,6 +354,7 @@ const badSchemas: [schema: unknown, fault: string][] = [
     '/$ref "http://127.0.0.1/x" is nowhere in this schema, and a reference cannot leave it',
   ],
   [{ $ref: '#' }, ' the schema refers to itself without end'],
+  [{ $ref: '#/const', const: { $ref: '#/const' } }, ' the schema refers to itself without end'],
   ...['$ref', 'not', 'if', 'then', 'else', 'allOf', 'anyOf', 'oneOf', 'dependentSchemas'].map(
     (keyword): (typeof badSchemas)[number] => [
       { ...of(of({ $ref: '#/$defs/b' })), $defs: { b: circleOf(keyword) } },
