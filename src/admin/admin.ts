@@ -121,7 +121,7 @@ function createHandler({ configInForce, readiness, metrics, logger }: AdminParts
     sendAnswer(res, problem);
   });
   return function handle(req, res) {
-    // Express asks nobody for a target that it cannot read: it would answer in its own way, and only once a body has come.
+    // Called for a target that Express cannot read. By itself it would answer in its own way, and only after the body.
     app(req as Request, res as Response, () => {
       res.shouldKeepAlive = false;
       sendAnswer(res, new AdminProblem('malformed', 'The target is malformed'));

@@ -16,7 +16,7 @@ const unansweredMax = 16;
 /** What was asked on a connection so far, by the answers to it. */
 interface Conversation {
   readonly unanswered: Set<ServerResponse>;
-  /** The one to the latest request, also once it is sent: of the request more may be still to come. */
+  /** The answer to the latest request. It stays here once it is sent, as more of that request may still come. */
   latest: ServerResponse | undefined;
 }
 

@@ -12,8 +12,8 @@ export interface Signals {
   /** Resolves with the first that asks it to stop. */
   readonly stopAsked: Promise<StopSignal>;
   /**
-   * Adds what is awaited before a second one ends the process, ahead of what was added before: there may be something left to say.
-   * It must not take long.
+   * Adds work that is done before a second signal ends the process, as there may be something left to log. What is added last is
+   * done first. It must not take long.
    */
   readonly lastly: (work: (signal: StopSignal) => Promise<void>) => void;
   /**

@@ -113,7 +113,7 @@ export function scalarOf(text: string, types: readonly unknown[]): number | bool
   return undefined;
 }
 
-/** An item of a list leaves a hole behind, closed only in the end: the pointers to those after it hold until then. */
+/** An item of a list leaves a hole that is closed only at the end: until then the pointers to later items stay right. */
 function removeAll(tree: unknown, pointers: readonly string[]): void {
   const torn = new Set<unknown[]>();
   for (const pointer of pointers) {

@@ -114,7 +114,7 @@ const takenHeaders: ReadonlySet<string> = new Set(['cookie', 'set-cookie', 'user
 
 /** Why the gateway's own data, such as the key, cannot travel in this header. */
 function headerNameFault(name: string, what: string, example: string): string | undefined {
-  // None begins with a dash: that is one of a list without a space after it.
+  // A dash in front is refused, though HTTP allows it: it begins a list in YAML and lacks the space after it.
   if (!/^(?!-)[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(name)) return `is not a header name, write ${example}`;
   const folded = fold(name);
   const isTaken =

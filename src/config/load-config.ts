@@ -61,7 +61,7 @@ function collectFindings(file: string, places: Places) {
   const warnings: Problem[] = [];
   const pointers = new Set<string>();
   return {
-    /** Notes that something is wrong there, which is said elsewhere. */
+    /** Notes that something is wrong there, which another problem already tells. */
     mark: (pointer: string): void => void pointers.add(pointer),
     report: (pointer: string, message: Sentence, offset?: number): void => {
       pointers.add(pointer);
@@ -89,7 +89,7 @@ function checkFields(tree: unknown, places: Places, findings: Findings): void {
   }
 }
 
-/** The pointers and all above them, so that nothing has to be searched: there may be thousands. */
+/** The pointers and all above them, as a set: there may be thousands, and each rule asks about many. */
 function withHolders(pointers: readonly string[]): ReadonlySet<string> {
   const all = new Set<string>();
   for (const pointer of pointers) {

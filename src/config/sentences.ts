@@ -8,12 +8,12 @@ import { isMisspelt, show, showName, slipIn, suggest, suggestNear } from './word
  * says it better. A secret is never shown, and neither is anything from the environment (`hidden`).
  */
 export function sentenceFor(error: ShapeError, hidden: boolean): string | undefined {
-  // The name itself is judged by `propertyNames`, which brings its own error for the mapping.
+  // The mapping has an error of `propertyNames` as well, and that one is told.
   if (error.propertyName !== undefined) return undefined;
-  // That half a number is none is said by `type`.
+  // What is no whole number is told by `type`.
   if ((error.keyword === 'minimum' || error.keyword === 'maximum') && !Number.isInteger(error.data))
     return undefined;
-  // Where there is a choice, `enum` has the words to choose from; quotes would make none of them right.
+  // Where there is a choice, `enum` lists the words; to put a number in quotes would not make it one of them.
   if (error.keyword === 'type' && part(error)['enum'] !== undefined) return undefined;
   if (error.keyword === 'required' && isToldAsUnknown(error)) return undefined;
   const subject = hidden || part(error)['writeOnly'] === true ? hiddenSubject : show(error.data);
@@ -80,7 +80,7 @@ function typeSentence(error: ShapeError, subject: string): string {
       ? `must be ${words}`
       : `must be ${words}, not ${subject}${needlessQuotes(error)}`;
   }
-  // Not as it was read: an id of 007 would be shown as 7, and become another one with the quotes.
+  // The value is not shown as it was read: 007 was read as 7, and "7" in quotes would be another id.
   const problem = fault(error, JSON.stringify(data));
   return problem === undefined ? `must be text, put ${hiddenSubject} in quotes` : `${subject} ${problem}`;
 }

@@ -4,7 +4,7 @@ export const secretLengthMin = 16;
 /** What is said of a secret or token that holds anything else. */
 export const notVisible = 'must be visible ASCII characters without spaces or line breaks';
 
-/** What is said where one stands in another place too, in which it would be shown. */
+/** What is said of a secret that was also written where it would be shown. */
 export const nowhereElse = 'which belongs nowhere else';
 
 /** What examples, ours and others', say in place of a secret. */
@@ -27,7 +27,7 @@ export function isHash(text: string): boolean {
 /** `docker run --env-file` and `kubectl create secret --from-env-file` take the quotes in a file for a part of the value. */
 const quoted = /^(["']).*\1$/;
 
-/** What to say of a secret that could be guessed, or is hardly what its callers send; undefined for any other. */
+/** What is wrong with a secret that can be guessed, or that callers will probably send otherwise; undefined for any other. */
 export function doubtAbout(secret: string): string | undefined {
   if (secret.length < secretLengthMin)
     return `is shorter than ${secretLengthMin} characters and can be guessed`;

@@ -29,7 +29,7 @@ interface Interval {
   failures: number;
 }
 
-/** Counts from none, for each network of clients, in bounded memory. */
+/** Makes a count of invalid keys by network of clients, in bounded memory. It begins at zero. */
 export function countFailedKeys({ failuresMax, perMs, mono, report }: FailuresOptions): CountFailed {
   const intervals = new BoundedMap<string, Interval>(networksMax);
   let reportAt = 0;

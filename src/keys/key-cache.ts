@@ -42,12 +42,12 @@ export class KeyCache {
     return readAt === undefined ? undefined : { found: undefined, readAt, isFresh: true };
   }
 
-  /** Keeps an answer, unless its key has changed since it was asked for. What has been doubted since then is kept in doubt. */
+  /** Keeps an answer, unless its key has changed since it was asked for. If all was doubted since then, so is this. */
   keep(digest: string, found: FoundKey | undefined, { readAt, asOf }: Omit<KeptKey, 'found'>): void {
     if (found === undefined) {
       if (asOf < (this.#known.get(digest)?.asOf ?? 0)) return; // it was found since
       this.#known.delete(digest);
-      // It may have been added since it was asked for; what was unknown before that is forgotten already.
+      // Not if anything has changed since it was asked for: the key may have been added meanwhile.
       if (asOf === this.#changes) this.#unknown.set(digest, readAt);
       return;
     }

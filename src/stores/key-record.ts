@@ -61,7 +61,7 @@ export function stillHolding(record: KeyRecord | undefined, digest: string): Key
   return record?.secrets.some((secret) => secret.digest === digest) === true ? record : undefined;
 }
 
-/** The key has at most nine of them; the others tell when it was used before it was rotated. */
+/** The key has at most eight of them; the others tell when it was used before it was rotated. */
 const secretsToldMax = 16;
 
 /** The numbers of the latest secrets of a key, newest first, whether it still has them or not. */

@@ -8,8 +8,7 @@ import type { Logger } from './log.ts';
 export type StorePart = 'all' | 'writes' | 'changes';
 
 /**
- * An outage that follows another within this time is not told again, nor is a further reason: a store that flickers must not fill
- * the log.
+ * For so long after an outage was told no other is, and no further reason: a store that comes and goes must not fill the log.
  */
 const quietMs = 5000;
 
@@ -55,7 +54,7 @@ export class Outages {
     this.#logger.error({ reason: error.message }, 'the store does not answer');
   }
 
-  /** It concerns one key and is no outage. Requests say it for themselves; what is done behind them does not. */
+  /** It concerns one key and is no outage. A request has its own line for it; what is done in the background has none. */
   #tellUnreadable(error: Unreadable): void {
     const now = performance.now();
     if (now - this.#unreadableToldAt < quietMs) return;

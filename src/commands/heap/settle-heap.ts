@@ -5,8 +5,8 @@ import { collectWhenQuiet, findCollector, type Traffic } from './collect-when-qu
 import { growInACrowd } from './young-generation.ts';
 
 /**
- * How the heap fills and grows. Not set on the command line, as sizes are: a process that starts with one of these cannot use what
- * Node brings along compiled of itself, which costs 55 ms of CPU at every start.
+ * How the heap fills and grows. Unlike sizes, these are not set on the command line: started with one of them, Node cannot use the
+ * compiled code of its own modules that it ships, which costs 55 ms of CPU at every start.
  */
 const choices = [
   /**

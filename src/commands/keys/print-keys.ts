@@ -57,7 +57,7 @@ export function printKey(key: KeyView, stream: NodeJS.WritableStream): string {
   return `${[...bold, '', ...alignRows(secrets)].join('\n')}\n`;
 }
 
-/** None of them works once the key is revoked, whatever end it had. */
+/** Once the key is revoked no secret works, so an end that is still to come is not shown. */
 function endOf({ expiresAt, expired }: KeyView['secrets'][number], { revokedAt }: KeyView): string {
   if (expiresAt === null || (revokedAt !== null && !expired)) return '';
   return `${expired ? 'expired' : 'works until'} ${moment(expiresAt)}`;

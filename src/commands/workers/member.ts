@@ -62,7 +62,7 @@ export class Member {
     return this.#isDraining;
   }
 
-  /** By us, that is. */
+  /** By this process. */
   get wasKilled(): boolean {
     return this.#wasKilled;
   }

@@ -14,7 +14,7 @@ export function wasAsked({ code, signal }: WorkerEnd): boolean {
 /** The first worker could not start. */
 export class CannotStart extends Error {
   readonly exitCode: number;
-  /** For people, where nobody has told them yet: a worker that was not ended by a signal has, and of Ctrl-C they know. */
+  /** For people. Undefined where they know: a worker that ended by itself has said why, and Ctrl-C was theirs. */
   readonly reason: string | undefined;
 
   /** One that was too slow was killed by the process that leads it. */

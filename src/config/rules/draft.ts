@@ -61,7 +61,7 @@ export function checkDistinct<Option extends 'id' | 'name'>(
     report.problem(holder, option, `is the ${option} of ${report.mention(first)} too`);
 }
 
-/** Each but the first of those with the same value, and that first one. What has no value is like no other. */
+/** Each item whose value an earlier one has, with the first that has it. Items without a value are left out. */
 export function duplicatesOf<T>(
   all: readonly T[],
   valueOf: (one: T) => string | undefined,

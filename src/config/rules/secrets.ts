@@ -35,7 +35,7 @@ function checkWrittenOnce(holder: RawKey | RawToken, plain: Secret['option'], re
     report.problem(holder, 'hash', 'is that of an empty text, as of a variable that is not set');
 }
 
-/** Something else may stand in its place. Who has guessed a token administers the gateway, so a short one is refused. */
+/** What was written may be something else by mistake. A short token is refused: whoever guesses it administers the gateway. */
 export const secretsAreSecret: Rule = ({ config }, report) => {
   for (const { holder, option, text } of secretsOf(config)) {
     if (text === undefined) continue;
@@ -62,7 +62,7 @@ export const secretsStandAlone: Rule = ({ config }, report) => {
   }
 };
 
-/** Who holds one would hold the other, a key or a token. What is missing or empty is nobody's. */
+/** No secret is used twice, neither by keys nor by tokens: who has one would have both. Missing and empty ones do not count. */
 export const secretsAreDistinct: Rule = ({ config }, report) => {
   const written = secretsOf(config).filter(({ holder }) => digestOf(holder) !== digestOfNothing);
   for (const [{ holder, option, text }, first] of duplicatesOf(written, (one) => digestOf(one.holder))) {

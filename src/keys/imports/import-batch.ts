@@ -64,7 +64,7 @@ export class BatchImporter {
     const made = new Map<string, WholeLine>();
     for (const [line, answer] of await this.#add(candidates.filter((one) => one.kind === 'whole'))) {
       answers.set(line, answer);
-      // One whose key is known may have made it, too: in an attempt whose answer was lost.
+      // A line whose key is known may itself have made it, in an attempt whose answer was lost.
       if (answer.kind === 'added' || answer.kind === 'known') made.getOrInsert(line.digest, line);
     }
     for (const line of partial) {

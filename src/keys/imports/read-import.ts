@@ -107,7 +107,7 @@ function createCsvReader(heading: string): Reader {
   };
 }
 
-/** The cells of a record (RFC 4180), but for blanks around one that is not quoted: no field has any, and people write them. */
+/** The cells of a record (RFC 4180). Blanks around one without quotes are dropped: people write them, and no field needs them. */
 function splitCells(record: string): string[] {
   const cells: string[] = [];
   let at = 0;
