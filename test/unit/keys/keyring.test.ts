@@ -281,6 +281,7 @@ test('under other rules there are other keys of the file, and what the store sai
   state.isAway = true;
   assert.equal((await other('after'))?.id, 'after');
   assert.equal((await other(secret))?.id, 'stored');
+  assert.equal(state.asked, 1);
   await assert.rejects(async () => other('before'), StoreUnavailable);
   // A request that began before the reload ends as it began.
   assert.equal((await find('before'))?.id, 'before');
