@@ -14,7 +14,7 @@ import { http } from '../wire/http.ts';
 /** A request that somebody might send with a key. */
 export interface ImaginedRequest {
   /** An address; undefined for any that the key may be used from. */
-  readonly client?: string | undefined;
+  readonly from?: string | undefined;
   /** As in a request line, with its query if it has one; undefined for none in particular. */
   readonly path?: string | undefined;
   readonly method?: string | undefined;
@@ -55,7 +55,7 @@ export function requireAddress(from: string | undefined): void {
  */
 export async function verifyRequest(
   secret: string,
-  { client: from, path, method = 'GET' }: ImaginedRequest,
+  { from, path, method = 'GET' }: ImaginedRequest,
   { book, config }: { readonly book: Pick<KeyBook, 'verify'>; readonly config: Config },
 ): Promise<RequestVerdict> {
   requireAddress(from);

@@ -40,9 +40,9 @@ export const readOperations: readonly Operation[] = [
       example: { secret: 'what-the-caller-sends', path: '/v1/name', method: 'POST' },
     },
     answers: [{ status: 200, description: 'The verdict, good or bad.', schema: 'Verdict' }],
-    handle: async ({ body: { secret = '', from: client, path, method } }, desk) => ({
+    handle: async ({ body: { secret = '', ...request } }, desk) => ({
       status: 200,
-      body: await verifyRequest(secret, { client, path, method }, desk),
+      body: await verifyRequest(secret, request, desk),
     }),
   }),
   operation({

@@ -13,11 +13,11 @@ interface VerifyFlags {
 /** `gatehouse keys verify`: what the gateway would say to the key on standard input. */
 export function verifyKey(options: CommandFlags & VerifyFlags): Promise<number> {
   return atDesk({ ...options, readOnly: true }, async (open) => {
-    requireAddress(options.from); // before somebody types the key
+    const { from, path, method } = options;
+    requireAddress(from); // before somebody types the key
     const secret = await readSecret(open.terminal, open.config.limits.headerBytes);
     if (secret === undefined) return endedBy.SIGINT;
-    const { from: client, path, method } = options;
-    const { answer, ...verdict } = await verifyRequest(secret, { client, path, method }, open);
+    const { answer, ...verdict } = await verifyRequest(secret, { from, path, method }, open);
     const words = answer === null ? null : `${answer.status} ${answer.body}`;
     const { stdout } = open.terminal;
     if (options.json === true) {
@@ -29,7 +29,7 @@ export function verifyKey(options: CommandFlags & VerifyFlags): Promise<number> 
         : styleText('red', 'refused', { stream: stdout });
       const inOrder = verdict.reason === 'good' && !verdict.valid;
       const why = inOrder ? 'the request is not allowed' : verdictReasons[verdict.reason];
-      const unchecked = client === undefined && (verdict.key?.networks ?? []).length > 0;
+      const unchecked = from === undefined && (verdict.key?.networks ?? []).length > 0;
       stdout.write(
         [
           `${mark}${key}: ${why}\n`,

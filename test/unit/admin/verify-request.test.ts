@@ -62,13 +62,13 @@ test('a secret and an address are taken as requests bring them', async (t) => {
     readWith('[X-API-Key, authorization]'),
   ];
   const verdict = { valid: true, reason: 'good', refusal: null, key: null, secret: 1 } as const;
-  const askedOf = async (secret: string, client?: string, config = plain): Promise<unknown> => {
+  const askedOf = async (secret: string, from?: string, config = plain): Promise<unknown> => {
     let asked: unknown;
     const verify: KeyBook['verify'] = async (...request) => {
       asked = request;
       return verdict;
     };
-    await verifyRequest(secret, { client }, { book: { verify }, config });
+    await verifyRequest(secret, { from }, { book: { verify }, config });
     return asked;
   };
   assert.deepEqual(await askedOf(' a b\t'), ['a b', undefined]);
