@@ -49,6 +49,15 @@ for (const { name, content, says } of hostile) {
   });
 }
 
+test('aliases that repeat too much are told of once, and without any alias a file may have as many values', (t) => {
+  const told = complaints(t, laughs).filter((line) => line.includes('aliases'));
+  assert.equal(told.length, 1);
+  const networks = Array.from({ length: 10_001 }, (_, at) => `10.0.${at >> 8}.${at & 255}`);
+  const text = example.replace(/^trustProxy: .*/m, `trustProxy: [${networks.join(', ')}]`);
+  const file = writeTemporary(t, text);
+  assert.equal(loadConfig(file, { DEMO_KEY: 'a-demo-key-of-this-test' }).trustProxy.length, networks.length);
+});
+
 test('no secret is in any sentence, however the file is broken around it', (t) => {
   const secret = 'hunter2hunter2hunter2';
   const places = [
