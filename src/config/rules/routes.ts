@@ -77,8 +77,9 @@ export const bodiesFitMemory: Rule = ({ config }, report) => {
       report.problem(json, 'maxSize', 'is more than limits.bodyMemory');
     if (any !== undefined && Math.min(size(any.maxSize), bufferedBytesMax) > most)
       report.problem(any, 'maxSize', 'is more than limits.bodyMemory, which must hold its first 64 KB');
-    const texts = upload === undefined ? 0 : textFieldsBytesMax(upload);
-    if (upload !== undefined && texts > most)
+    if (upload === undefined) continue;
+    const texts = textFieldsBytesMax(upload);
+    if (texts > most)
       report.problem(upload, 'fields', `may hold ${printSize(texts)}, more than limits.bodyMemory`);
   }
 };

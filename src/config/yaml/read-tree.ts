@@ -56,8 +56,7 @@ function readNode(reader: Reader, node: unknown, spot: NodeSpot): unknown {
   if (isMap(node)) return readMap(reader, node, spot);
   if (isSeq(node)) return readList(reader, node, spot);
   const value: unknown = isScalar(node) ? copyOf(node.value) : null;
-  if (typeof value === 'string' && value.includes('${') && !unexpanded.test(spot.pointer))
-    return readText(reader, value, spot);
+  if (typeof value === 'string' && !unexpanded.test(spot.pointer)) return readText(reader, value, spot);
   reader.places.mark(spot, value);
   return value;
 }
