@@ -13,7 +13,7 @@ export class Breaker {
   #failures = 0;
   #triedAt = 0;
 
-  /** True when a call may be made. While open, one call at a time may try, each `coolMs`. */
+  /** True when a call may be made. While open, one call may try every `coolMs`. */
   admits(): boolean {
     if (this.#failures < failuresMax) return true;
     const now = performance.now();
