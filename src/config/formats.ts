@@ -49,6 +49,7 @@ export const formats = {
   percent: readable(parsePercent, 'is not a part of the limit, write 1% to 100%', percentPattern),
   workers: matching('^auto$', 'is not a number of workers, write 1, 2, … or auto'),
   origin: { fault: originFault, pattern: '^https?://[^/?#@\\s]+/?$' },
+  // Two names for one text: by them docs/options.md tells which may also be a mapping.
   health: askedPath,
   'health-path': askedPath,
   host: matching('^[A-Za-z0-9.:_[\\]-]{1,255}$', 'is not a host, write example.com or example.com:8080'),
