@@ -16,6 +16,7 @@ for (const { scopes, path, covered } of [
   { scopes: ['/v1/*'], path: '/v1/', covered: false },
   { scopes: ['/v1/*'], path: '/v1/a/', covered: true },
   { scopes: ['/v1/a'], path: '/v1/a', covered: true },
+  { scopes: ['/'], path: '/', covered: true },
   { scopes: ['/v1/a'], path: '/v1/A', covered: false },
   { scopes: ['/v1/a'], path: '/v1/%61', covered: false },
   { scopes: ['/v1/a'], path: '/v1/a/', covered: false },
@@ -41,7 +42,7 @@ test('a scope that no route can fit is of no use', () => {
   ];
   for (const scope of ['names', '/v1/name', '/v1/*', '/v1/voice/a/b', '/:v/name'])
     assert.ok(isOfUse(scope, routes), scope);
-  for (const scope of ['name', '/v2/*', '/v1/voice', '/v1/names']) assert.ok(!isOfUse(scope, routes), scope);
+  for (const scope of ['name', 'xv1/name', '/v2/*', '/v1/voice', '/v1/names']) assert.ok(!isOfUse(scope, routes), scope);
 });
 
 test('the paths of routes are taken apart once, however many scopes are asked about', () => {
