@@ -25,7 +25,7 @@ export function createUnknownNames(
     if (looked === namesMax) return [];
     looked += 1;
     const field = mayName && isHarmless(name) ? name : '';
-    const cure = suggest(/^\w{1,32}$/.test(name) ? name : '', names);
+    const cure = suggest(name, names);
     const isNews = !said.has(cure);
     said.add(cure);
     if (field !== '') return [{ field, message: `is not a ${kind}${isNews ? cure : ''}` }];

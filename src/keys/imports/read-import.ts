@@ -88,7 +88,7 @@ function createCsvReader(heading: string): Reader {
   const unknown = names[unknownAt];
   if (unknown !== undefined) {
     // A file without a heading has a key in its first line, so its content is not repeated.
-    const cure = suggest(/^[A-Za-z_]{1,16}$/.test(unknown) ? unknown : '', known);
+    const cure = suggest(unknown, known);
     const separators = /[;\t]/.test(unknown) ? '; columns are separated by commas' : '';
     throw malformed(
       `must name the columns, and the name of column ${unknownAt + 1} is not known${cure}${separators}`,

@@ -42,7 +42,8 @@ test('a scope that no route can fit is of no use', () => {
   ];
   for (const scope of ['names', '/v1/name', '/v1/*', '/v1/voice/a/b', '/:v/name'])
     assert.ok(isOfUse(scope, routes), scope);
-  for (const scope of ['name', 'xv1/name', '/v2/*', '/v1/voice', '/v1/names']) assert.ok(!isOfUse(scope, routes), scope);
+  for (const scope of ['name', 'xv1/name', '/v2/*', '/v1/voice', '/v1/names'])
+    assert.ok(!isOfUse(scope, routes), scope);
 });
 
 test('the paths of routes are taken apart once, however many scopes are asked about', () => {

@@ -25,6 +25,12 @@ test('what may be a secret is not told, and neither is what is no name', () => {
   }
 });
 
+test('what was meant is told of any name that is near', () => {
+  const tell = createUnknownNames('field', ['expiresAt', 'plan']);
+  const message = 'there is no such field, did you mean "expiresAt"?';
+  assert.deepEqual(tell('expires-at'), [{ field: '', message }]);
+});
+
 test('where a secret may be short no name is told', () => {
   const tell = createUnknownNames('field', ['plan'], { mayName: false });
   assert.deepEqual(tell('s3cret'), [{ field: '', message: 'there is no such field, choose from plan' }]);

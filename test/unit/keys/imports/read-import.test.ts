@@ -261,6 +261,7 @@ test('a file without a heading is refused, and the key in its place is not shown
       !/sk-my/.test(error.message),
   );
   await assert.rejects(read('secret,ownr\n'), /the name of column 2 is not known, did you mean "owner"\?/);
+  await assert.rejects(read('secret,Expires At\n'), /column 2 is not known, did you mean "expiresAt"\?/);
   await assert.rejects(read('\n\nsecret,secret\n'), /^BrokenFile: line 3 names a column twice$/);
   await assert.rejects(read('\uFEFF"secret,name\n'), /^BrokenFile: line 1 has a quote that is not closed$/);
 });
