@@ -1,3 +1,5 @@
+import { resolve } from 'node:path';
+
 /** One thing that is wrong, or doubtful, and where it stands. */
 export interface Problem {
   readonly file: string;
@@ -31,12 +33,15 @@ export class ConfigErrors extends Error {
   }
 }
 
-/** The configuration file could not be opened or read at all, so there is nothing to correct in it. */
+/**
+ * The configuration file could not be opened or read at all, so there is nothing to correct in it. Its name is told in full, as a
+ * script of npm looks for it in the folder of the package, and not where it was typed.
+ */
 export class ConfigUnreadable extends Error {
   override readonly name = 'ConfigUnreadable';
 
   constructor(file: string, reason: string) {
-    super(`${file === '' ? '""' : file} ${reason}`);
+    super(`${file === '' ? '""' : resolve(file)} ${reason}`);
   }
 }
 

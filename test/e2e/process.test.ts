@@ -239,7 +239,7 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
     const none = await run(['serve'], { GATEHOUSE_CONFIG: '' });
     for (const [ended, named] of [
       [nothing, '""'],
-      [none, 'config/gateway.yaml'],
+      [none, join(folder, 'config/gateway.yaml')],
     ] as const) {
       assert.equal(
         ended.stderr,

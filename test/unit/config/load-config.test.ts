@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import os, { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { ConfigUnreadable } from '../../../src/config/problems.ts';
@@ -82,6 +83,10 @@ test('a file that is not there is not a file with errors', () => {
   assert.throws(() => loadConfig('/does/not/exist.yaml', {}), {
     name: ConfigUnreadable.name,
     message: '/does/not/exist.yaml cannot be read: there is no such file',
+  });
+  // `npm start` runs in the folder of the checkout, wherever it is typed.
+  assert.throws(() => loadConfig('not/here.yaml', {}), {
+    message: `${resolve('not/here.yaml')} cannot be read: there is no such file`,
   });
 });
 
