@@ -1,5 +1,6 @@
 import { closeSync, constants, createReadStream, fstatSync, openSync, statSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
+import { isAbsolute } from 'node:path';
 import { addAbortSignal } from 'node:stream';
 import type { Config } from '../../config/config.ts';
 import { whyUnreadable } from '../../config/read-text.ts';
@@ -35,7 +36,7 @@ export async function importKeys(file: string, options: CommandFlags & ImportFla
     return await atDesk({ ...options, create: true, check }, (open) => takeOver(file, options, open));
   } catch (error) {
     if (!isFileFault(error)) throw error;
-    process.stderr.write(`gatehouse: the file to import cannot be read: ${whyUnreadable(error)}\n`);
+    process.stderr.write(`gatehouse: ${unnamed(file)} cannot be read: ${whyUnreadable(error)}\n`);
     return exitCodes.noInput;
   }
 }
@@ -111,6 +112,12 @@ async function takeOver(
 /** Opened only when its first chunk is asked for, which may be never. */
 async function* chunksOf(file: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   yield* createReadStream(file, { signal });
+}
+
+/** It may be a key, pasted where a file belongs. A script of npm looks for a relative path in the folder of the package. */
+function unnamed(file: string): string {
+  if (file === '-') return 'standard input';
+  return isAbsolute(file) ? 'the file to import' : `the file to import, seen from ${process.cwd()},`;
 }
 
 /** Of a FIFO that nobody writes to even the opening waits, for a writer. No other call ends that wait, or lets the process end. */
