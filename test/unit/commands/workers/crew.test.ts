@@ -455,6 +455,10 @@ test('what fails waits ten seconds at most, and not at all when one before it ha
   await end(10_000);
   await end(9999);
   assert.deepEqual(waits(log), [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000, 0, 100]);
+  assert.deepEqual(
+    log.flatMap(({ livedMs }) => livedMs ?? []),
+    [...Array<number>(9).fill(9999), 10_000, 9999],
+  );
 });
 
 const waits = (log: readonly Record<string, unknown>[]) => log.flatMap(({ afterMs }) => afterMs ?? []);
@@ -512,7 +516,10 @@ test('a storm is not forgotten while a place is empty', async (t) => {
   assert.deepEqual(waits(log), [100, 0, 200]);
 });
 
-for (const lack of ['hasMemory', 'hasFiles'] as const) {
+for (const [lack, why] of [
+  ['hasMemory', 'spawn ENOMEM'],
+  ['hasFiles', 'spawn EMFILE'],
+] as const) {
   test(`a place for which no process can be made is taken when one can: ${lack}`, async (t) => {
     const { first, log, workers, machine } = await startCrew(t, 2);
     const retry = async (): Promise<void> => {
@@ -526,12 +533,12 @@ for (const lack of ['hasMemory', 'hasFiles'] as const) {
     await retry();
     assert.equal(workers.length, 3);
     assert.deepEqual(
-      log.map(({ msg, afterMs }) => [msg, afterMs]),
+      log.map(({ msg, afterMs, cause }) => [msg, afterMs, (cause as Error | undefined)?.message]),
       [
-        ['a worker ended, another takes its place', 0],
-        ['no process can be made for a worker', 100],
-        ['no process can be made for a worker', 200],
-        ['a worker has taken the place', undefined],
+        ['a worker ended, another takes its place', 0, undefined],
+        ['no process can be made for a worker', 100, why],
+        ['no process can be made for a worker', 200, why],
+        ['a worker has taken the place', undefined, undefined],
       ],
     );
   });
