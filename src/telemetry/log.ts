@@ -100,7 +100,7 @@ async function prettyStream(lines: LineBuffer, colorize: boolean): Promise<Desti
       done();
     },
   });
-  return build({ destination, colorize, sync: true, singleLine: true, messageFormat });
+  return build({ destination, colorize, singleLine: true, messageFormat });
 }
 
 /**

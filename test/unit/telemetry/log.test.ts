@@ -47,16 +47,15 @@ test('a terminal is shown readable lines, in colours unless somebody wants none,
   );
 });
 
-test('on a terminal a line of a request begins with what was asked for and what came of it', () => {
+test('on a terminal a line is shown at once, and that of a request begins with what was asked for and what came of it', () => {
   const lines = shownOnTerminal(`
-    const { logger, flush } = await createLog('info', 'pretty');
+    const { logger } = await createLog('info', 'pretty');
     logger.info({ requestId: 'a', method: 'GET', path: '/v1/x', status: 200 }, 'answered');
     logger.info({ requestId: 'b', method: 'POST', path: '/v1/x', status: 401, refusal: 'key_missing' }, 'refused');
     logger.info({ requestId: 'c', method: 'GET', path: "/v1/$'/$&/$$", status: 404, refusal: 'route_unknown' }, 'refused');
     logger.info({ requestId: 'd', status: 400, refusal: 'request_malformed' }, 'refused');
     logger.info({ requestId: 'e', method: 'GET', path: '/\\u001b[2J\\u202e', status: 200 }, 'two\\nlines');
-    logger.info({ actor: 'ada', status: 201 }, 'an operator asked for a change');
-    await flush();`);
+    logger.info({ actor: 'ada', status: 201 }, 'an operator asked for a change');`);
   assert.deepEqual(
     lines.map((line) => /INFO: (.*?) {/.exec(line)?.[1]),
     [
