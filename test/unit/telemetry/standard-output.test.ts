@@ -4,7 +4,7 @@ import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import { openStandardOutput } from '../../../src/telemetry/standard-output.ts';
 import { until } from '../../helpers/poll.ts';
@@ -49,24 +49,44 @@ for (const { what, pieces, kept, lost } of [
     assert.equal(said, `lost: ${lost}`);
   });
 
-test('the end waits a second for a pipe that takes nothing', async (t) => {
+/** A pipe of which the test is both ends. */
+function makePipe(t: TestContext): { readonly reader: number; readonly fd: number } {
   const fifo = join(tempFolder(t), 'stdout');
   execFileSync('mkfifo', [fifo]);
   const reader = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK);
-  const fd = openSync(fifo, constants.O_WRONLY | constants.O_NONBLOCK);
+  return { reader, fd: openSync(fifo, constants.O_WRONLY | constants.O_NONBLOCK) };
+}
+
+/** Time stands still for it. */
+function openOn(t: TestContext, fd: number): ReturnType<typeof openStandardOutput> {
+  const stdout = t.mock.getter(process, 'stdout', () => ({ fd }));
+  const out = openStandardOutput();
+  stdout.mock.restore();
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  return out;
+}
+
+const piece = Buffer.alloc(4096, 'x');
+
+test('the end does not wait for a pipe whose reader has gone', { timeout: 60_000 }, async (t) => {
+  const { reader, fd } = makePipe(t);
+  closeSync(reader);
+  const out = openOn(t, fd);
+  out.write(piece);
+  for (let ends = 0; ends < 2; ends += 1) await out.flush();
+});
+
+test('the end waits a second for a pipe that takes nothing', async (t) => {
+  const { reader, fd } = makePipe(t);
   // Without a reader it is tried no more.
   t.after(() => closeSync(reader));
-  const piece = Buffer.alloc(4096, 'x');
   assert.throws(
     () => {
       for (;;) writeSync(fd, piece);
     },
     { code: 'EAGAIN' },
   );
-  const stdout = t.mock.getter(process, 'stdout', () => ({ fd }));
-  const out = openStandardOutput();
-  stdout.mock.restore();
-  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const out = openOn(t, fd);
   out.write(piece);
   let ended = false;
   void out.flush().then(() => (ended = true));
