@@ -4,8 +4,11 @@ import { closeSync, constants, existsSync, openSync, writeFileSync } from 'node:
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { lifetime } from '../../../src/quota/periods.ts';
+import { openStore } from '../../../src/stores/open-store.ts';
 import { commandHere } from '../../helpers/command-here.ts';
 import { writeTemporary } from '../../helpers/config-file.ts';
+import { aDraw } from '../../helpers/ledger-orders.ts';
 import { until } from '../../helpers/poll.ts';
 import { startRedisServer } from '../../helpers/redis-server.ts';
 import { main, runOf } from '../../helpers/run-cli.ts';
@@ -118,6 +121,13 @@ test('a list that is empty says why', async (t) => {
   assert.deepEqual(
     runs.map(({ code, stdout, stderr }) => [code, stdout, stderr]),
     lists.map(([, says]) => [0, '', says]),
+  );
+  const bare = withoutStore(t, { keys: [] });
+  await (await openStore({ kind: 'sqlite', path: bare.store })).close();
+  assert.equal((await bare.run('audit')).stderr, 'Nothing was changed yet.\n');
+  assert.equal(
+    (await bare.cli('usage', 'show')).stderr,
+    'There is no key. Make one with: gatehouse keys create\n',
   );
 });
 
@@ -477,6 +487,18 @@ test('usage is set where somebody agrees, and what is left is told', async (t) =
     ['--used', '3'],
   ])
     assert.match(String((await usage('set', 'demo', ...lacks))[2]), /required option '--(used|quota) /);
+});
+
+test('what gateways hold ahead of a quota is told of where it is set', async (t) => {
+  const quotas = [{ name: 'life', limit: 9, per: 'lifetime' }];
+  const { run, cli, store: path } = withoutStore(t, { plans: { free: { quotas }, paid: {} } });
+  await run('create', '--plan', 'free');
+  const store = await openStore({ kind: 'sqlite', path });
+  const counter = { name: 'life', limit: 9, periodStart: lifetime.start, periodEnd: lifetime.end };
+  await store.ledger.draw(aDraw({ keyId: 'demo', counters: [counter], want: 2 }));
+  await store.close();
+  const { stdout } = await cli('usage', 'set', 'demo', '--quota', 'life', '--used', '3', '-y');
+  assert.equal(stdout, 'life of key demo: 3 used, 2 held ahead by gateways, 4 of 9 left\n');
 });
 
 test('who is asked whether usage is to be set is told of what, and may say no', async (t) => {
