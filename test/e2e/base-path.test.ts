@@ -4,7 +4,8 @@ import { freePort } from '../helpers/free-port.ts';
 import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRawUpstream, type RawScript } from '../helpers/raw-upstream.ts';
-import { demoKey, startGateway, type Gateway } from '../helpers/start-gateway.ts';
+import { reload } from '../helpers/reload.ts';
+import { demoKey, startGateway, type Yaml } from '../helpers/start-gateway.ts';
 
 // A service may have another base path than the gateway: that is replaced, and not a byte of a path below it.
 
@@ -47,12 +48,12 @@ const proxy = '127.0.0.2';
 const body = { any: { maxSize: '1MB' } };
 const methods = ['GET', 'POST'];
 
-const named = await startGateway(scene, {
+const named: Yaml = {
   basePath: '/a$b/c',
   trustProxy: [proxy],
   usage: { path: '/usage' },
   upstreams: {
-    recognition: { targets: [url] },
+    recognition: { targets: [url], basePath: undefined },
     same: { targets: [url], basePath: '/a$b/c' },
     stripped: { targets: [url], basePath: '/' },
     moved: { targets: [url], basePath: '/internal/v2' },
@@ -77,24 +78,24 @@ const named = await startGateway(scene, {
     { path: '/f/*', methods: ['GET'], upstream: 'fickle' },
     { path: '/w/*', methods: ['GET'], upstream: 'switching', upgrade: 'websocket' },
   ],
-});
-const under = { upstreams: { recognition: { targets: [url], basePath: '/internal' } } };
-const exact = await startGateway(scene, {
-  ...under,
+};
+const under = { recognition: { basePath: '/internal' } };
+const exact: Yaml = {
+  basePath: '/',
+  upstreams: under,
   routes: [
     { path: '/', methods: ['GET'], upstream: 'recognition' },
     { path: '/v1/*', methods: ['GET'] },
   ],
-});
-const wild = await startGateway(scene, {
-  ...under,
-  basePath: '/api',
+};
+const wildAtRoot: Yaml = {
+  ...exact,
   routes: [{ path: '/*', methods: ['GET'], upstream: 'recognition' }],
-});
-const wildAtRoot = await startGateway(scene, {
-  ...under,
-  routes: [{ path: '/*', methods: ['GET'], upstream: 'recognition' }],
-});
+};
+const wild: Yaml = { ...wildAtRoot, basePath: '/api' };
+/** Serves by each of these in turn. */
+const gateway = await startGateway(scene, named);
+let inForce = named;
 
 interface Call {
   readonly headers?: readonly (readonly [name: string, value: string])[];
@@ -102,13 +103,10 @@ interface Call {
   readonly from?: string;
 }
 
-/** What reached the services of one call, and the status of its answer. */
-async function call(
-  t: TestContext,
-  gateway: Gateway,
-  line: string,
-  { headers = [], content, from }: Call = {},
-) {
+/** What reached the services of one call under a configuration, and the status of its answer. */
+async function call(t: TestContext, config: Yaml, line: string, { headers = [], content, from }: Call = {}) {
+  if (config !== inForce) await reload(gateway, config);
+  inForce = config;
   arrived.length = 0;
   const client = await openRaw(t, gateway.port, from === undefined ? {} : { from });
   client.write(requestBytes(line, [['apiKey', demoKey], ...headers], content));
@@ -124,7 +122,7 @@ function prefixesIn(request: string | undefined): readonly (string | undefined)[
   return [...(request ?? '').matchAll(/^[^:\r\n]*prefix: ?(.*)\r$/gim)].map(([, value]) => value);
 }
 
-const cases: [gateway: Gateway, asked: string, sent: string][] = [
+const cases: [config: Yaml, asked: string, sent: string][] = [
   [named, 'GET /a$b/c', 'GET /'],
   [named, 'GET /a$b/c?', 'GET /?'],
   [named, 'GET /a$b/c?a=/a$b/c&b', 'GET /?a=/a$b/c&b'],
@@ -152,15 +150,15 @@ const cases: [gateway: Gateway, asked: string, sent: string][] = [
   [wildAtRoot, 'GET /internal', 'GET /internal/internal'],
 ];
 
-for (const [gateway, line, sent] of cases) {
+for (const [config, line, sent] of cases) {
   test(`the base path of the service stands in place of the gateway's: ${line} arrives as ${sent}`, async (t) => {
-    const { status, lines } = await call(t, gateway, line);
+    const { status, lines } = await call(t, config, line);
     assert.deepEqual([status, lines], [200, [`${sent} HTTP/1.1`]]);
   });
 }
 
 /** Of two paths that would be one at the service at most one has a route. */
-const refused: [gateway: Gateway, line: string, status: number][] = [
+const refused: [config: Yaml, line: string, status: number][] = [
   [named, 'GET /a$b/c/', 404],
   [named, 'GET /a%24b/c', 404],
   [named, 'GET /a%24b/c/', 404],
@@ -174,9 +172,9 @@ const refused: [gateway: Gateway, line: string, status: number][] = [
   [wild, 'GET /api//', 400],
 ];
 
-for (const [gateway, line, expected] of refused) {
+for (const [config, line, expected] of refused) {
   test(`a path is judged before it is rewritten: ${line} is ${expected}`, async (t) => {
-    const { status, lines } = await call(t, gateway, line);
+    const { status, lines } = await call(t, config, line);
     assert.deepEqual([status, lines], [expected, []]);
   });
 }
@@ -219,12 +217,12 @@ const outer = 'X-Forwarded-Prefix';
 const told: {
   what: string;
   told: readonly string[];
-  gateway?: Gateway;
+  config?: Yaml;
   path?: string;
   call?: Call;
 }[] = [
   { what: "it is the gateway's", told: ['/a$b/c'] },
-  { what: 'it is / where the gateway has none', gateway: exact, path: '/v1/x', told: ['/'] },
+  { what: 'it is / where the gateway has none', config: exact, path: '/v1/x', told: ['/'] },
   { what: 'there is none where both are the same', path: '/a$b/c/same/x', told: [] },
   { what: 'there is none where the service has no other', path: '/a$b/c/v1/x', told: [] },
   {
@@ -274,9 +272,9 @@ const told: {
   },
 ];
 
-for (const { what, told: expected, gateway = named, path = '/a$b/c/m/x', call: asks } of told) {
+for (const { what, told: expected, config = named, path = '/a$b/c/m/x', call: asks } of told) {
   test(`a service is told the base path that callers use: ${what}`, async (t) => {
-    const { status, requests } = await call(t, gateway, `GET ${path}`, asks);
+    const { status, requests } = await call(t, config, `GET ${path}`, asks);
     assert.equal(status, 200);
     assert.deepEqual(requests.map(prefixesIn), [expected]);
   });
@@ -284,13 +282,13 @@ for (const { what, told: expected, gateway = named, path = '/a$b/c/m/x', call: a
 
 test('the log has the path of the caller', async (t) => {
   await call(t, named, 'GET /a$b/c/s/logged');
-  await until(() => named.logs().find(({ path }) => path === '/a$b/c/s/logged'));
-  assert.ok(named.logs().every(({ path }) => path !== '/s/logged'));
+  await until(() => gateway.logs().find(({ path }) => path === '/a$b/c/s/logged'));
+  assert.ok(gateway.logs().every(({ path }) => path !== '/s/logged'));
 });
 
 test('health checks and the path for usage stay as they are written', async (t) => {
   await until(() => checked.received.length > 0);
   assert.equal(lineOf(checked.received[0]!.toString('latin1')), 'GET /health HTTP/1.1');
-  const usage = await exchange(t, named.port, requestBytes('GET /a$b/c/usage', [['apiKey', demoKey]]));
+  const usage = await exchange(t, gateway.port, requestBytes('GET /a$b/c/usage', [['apiKey', demoKey]]));
   assert.equal(usage.status, 200);
 });

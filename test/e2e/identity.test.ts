@@ -4,6 +4,7 @@ import { createKeyFormat } from '../../src/keys/key-format.ts';
 import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream, type RecordedRequest } from '../helpers/recording-upstream.ts';
+import { reload } from '../helpers/reload.ts';
 import { demoKey, startGateway, type Gateway } from '../helpers/start-gateway.ts';
 
 const scene = { after };
@@ -25,6 +26,12 @@ const open = await startGateway(
     auth: { header: 'authorization', forwardKey: true },
     upstreams: { recognition: { preserveHost: true } },
   },
+  { upstream: upstream.url },
+);
+/** Has its key headers changed by some tests. */
+const changing = await startGateway(
+  scene,
+  { routes, auth: { header: 'Authorization' }, log: { level: 'trace' } },
   { upstream: upstream.url },
 );
 
@@ -97,11 +104,7 @@ test('the upstream sees exactly what passes, and who calls, in this order', asyn
 });
 
 test('a key in Authorization is taken with and without Bearer, of which refusals tell, and both stay here and out of the log', async (t) => {
-  const gateway = await startGateway(
-    t,
-    { routes, auth: { header: 'Authorization' }, log: { level: 'trace', format: 'json' } },
-    { upstream: upstream.url },
-  );
+  const gateway = changing;
   for (const value of [`Bearer ${demoKey}`, `BEARER ${demoKey}`, demoKey, `Basic ${demoKey}`, 'Bearer']) {
     const before = upstream.requests.length;
     const { status, body, headers } = await exchange(
@@ -126,15 +129,8 @@ test('a key in Authorization is taken with and without Bearer, of which refusals
 const lanes = ['', 'x'.repeat(100_000)];
 
 test('of several key headers a request has one, which stays here, in any lane; with two it is refused, the log names the one, and neither key is in it', async (t) => {
-  const gateway = await startGateway(
-    t,
-    {
-      routes,
-      auth: { header: ['apiKey', 'X-API-Key', 'Authorization'] },
-      log: { level: 'trace', format: 'json' },
-    },
-    { upstream: upstream.url },
-  );
+  const gateway = changing;
+  await reload(gateway, { auth: { header: ['apiKey', 'X-API-Key', 'Authorization'] } });
   const other = 'k-of-nobody';
   const cases: [status: number, error: string, keyHeader: string | undefined, ...headers: Pairs][] = [
     [200, '', 'apiKey', ['apiKey', demoKey]],
@@ -177,11 +173,8 @@ test('of several key headers a request has one, which stays here, in any lane; w
 });
 
 test('with forwardKey the upstream gets the one of several key headers that came, as it came', async (t) => {
-  const gateway = await startGateway(
-    t,
-    { routes, auth: { header: ['X-API-Key', 'apiKey', 'Authorization'], forwardKey: true } },
-    { upstream: upstream.url },
-  );
+  const gateway = changing;
+  await reload(gateway, { auth: { header: ['X-API-Key', 'apiKey', 'Authorization'], forwardKey: true } });
   for (const [name, value] of [
     ['x-Api-key', demoKey],
     ['APIKEY', demoKey],
