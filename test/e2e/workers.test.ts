@@ -10,12 +10,14 @@ import { stringify } from 'yaml';
 import type { Order, Report } from '../../src/commands/workers/worker-messages.ts';
 import type { HandedConfig } from '../../src/config/hand-over.ts';
 import { loadConfig, readConfig } from '../../src/config/load-config.ts';
+import { claimPort } from '../../src/door/acceptors.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
 import { openBlackHole } from '../helpers/black-hole.ts';
+import { commandHere } from '../helpers/command-here.ts';
 import { until } from '../helpers/poll.ts';
-import { lives, workersOf } from '../helpers/processes.ts';
+import { hasEnded, lives, workersOf } from '../helpers/processes.ts';
 import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { refuses } from '../helpers/refuses.ts';
@@ -280,11 +282,11 @@ test('SIGTERM to all workers at once leaves nobody without one that listens', as
   await until(() => workersOf(gateway).filter(lives).length === 2);
 });
 
-test('workers share a port with each other, and with no other gateway', async (t) => {
+test('workers share a port with each other, and with no other gateway', async () => {
   const file = join(gateway.folder, 'other.yaml');
   const base = overlay(baseConfig('http://127.0.0.1:9', gateway.folder), { workers: 2 });
   writeFileSync(file, stringify({ ...base, listen: gateway.url.slice('http://'.length) }));
-  const ended = await run(t, ['serve', '--config', file]);
+  const ended = await commandHere(['serve', '--config', file]);
   assert.match(ended.stderr, /^gatehouse: cannot listen on \S+ \(listen\): another process uses it\n$/);
   assert.equal(ended.code, 69);
 });
@@ -446,7 +448,8 @@ test('a drain waits for what every worker has in flight, also for one that is st
   await until(async () => (await gateway.readiness()).status === 503);
   rmSync(join(gateway.folder, lateFile));
   await until(() => refuses(gateway.port));
-  await startGateway(t, { listen: `127.0.0.1:${gateway.port}` });
+  // As another gateway does it.
+  (await claimPort({ host: '127.0.0.1', port: gateway.port })).release();
   for (const answer of waiting) answer();
   for (const client of clients) assert.equal((await client.responses(1))[0]?.text, 'late');
   assert.deepEqual(await gateway.exited, { code: 0, signal: null });
@@ -469,21 +472,6 @@ test('when the leading process is killed while they wait to drain its workers en
   for (const answer of waiting) answer();
   assert.equal((await client.responses(1))[0]?.text, 'late');
   await until(() => !workersOf(onFile).some(lives));
-});
-
-test('a worker whose leading process is gone ends, also where its drain does not', async (t) => {
-  const neverCloses = `if(process.argv[2]==='worker')process.getBuiltinModule('net').Server.prototype.close=function(){return(this)}`;
-  const deserted = await startGateway(t, overlay(over, { drain: { timeout: '100ms' } }), {
-    env: { NODE_OPTIONS: `--import=data:text/javascript,${neverCloses}` },
-  });
-  await until(() => workersOf(deserted).length === 2);
-  t.after(() =>
-    workersOf(deserted)
-      .filter(lives)
-      .forEach((pid) => process.kill(pid, 'SIGKILL')),
-  );
-  await deserted.stop('SIGKILL');
-  await until(() => !workersOf(deserted).some(lives));
 });
 
 test('what keeps a worker from starting keeps all from it, with the line and code of one process', async (t) => {
@@ -528,7 +516,7 @@ test('a first worker that hangs while it starts holds up a stop no longer than a
   assert.ok(performance.now() - startedAt < 40_000);
 });
 
-test('a configuration that comes to a worker while it starts is in force as soon as it serves', async (t) => {
+test('a configuration that comes to a worker while it starts is in force as soon as it serves, and once nobody leads it any more it ends, also where its drain does not', async (t) => {
   const folder = tempFolder(t);
   const handed = (path: string): HandedConfig => {
     const file = join(folder, 'gateway.yaml');
@@ -538,13 +526,21 @@ test('a configuration that comes to a worker while it starts is in force as soon
       store: `redis://127.0.0.1:${hole}`,
       storeDeadline: '100ms',
       routes: [{ path, methods: ['GET'], body: 'none' }],
+      drain: { timeout: '100ms' },
     };
     writeFileSync(file, stringify(overlay(baseConfig(upstream.url, folder), change)));
     return { file, raw: readConfig(file, {}).raw };
   };
   upstream.handler = (_, res) => void res.end('ok');
-  cluster.setupPrimary({ exec: main, args: ['worker'], silent: true, serialization: 'advanced' });
-  const worker = cluster.fork();
+  const neverCloses = `--import=data:text/javascript,process.getBuiltinModule('net').Server.prototype.close=function(){return(this)}`;
+  cluster.setupPrimary({
+    exec: main,
+    execArgv: [],
+    args: ['worker'],
+    silent: true,
+    serialization: 'advanced',
+  });
+  const worker = cluster.fork({ NODE_OPTIONS: neverCloses });
   t.after(() => worker.process.kill('SIGKILL'));
   const beginning = { config: handed('/v1/before'), logForm: 'json', port: 0 } as const;
   let port = 0;
@@ -560,6 +556,9 @@ test('a configuration that comes to a worker while it starts is in force as soon
   const client = await openRaw(t, port);
   client.write(get('/v1/after'));
   assert.equal((await client.responses(1))[0]?.status, 200);
+  worker.process.disconnect();
+  await until(() => hasEnded(worker.process));
+  assert.equal(worker.process.exitCode, 70);
 });
 
 function run(t: TestContext, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<CliRun> {
