@@ -56,6 +56,23 @@ test('what takes long keeps nobody waiting: it counts as it last turned out', as
   assert.deepEqual(await readiness.check(), { ready: true, readyWithoutStore: true, reasons: [] });
 });
 
+test('probes that come within a second are answered by one look', async (t) => {
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  let looks = 0;
+  const near = { name: 'near', probe: works, health: unasked };
+  const readiness = createReadiness({ probe: async () => void (looks += 1) }, () => [near]);
+  for (const [at, looksThen] of [
+    [0, 1],
+    [1000, 1],
+    [1001, 2],
+  ] as const) {
+    now = at;
+    await readiness.check();
+    assert.equal(looks, looksThen);
+  }
+});
+
 test('a store that has never answered is no ground to send traffic', async () => {
   const near = { name: 'near', probe: works, health: unasked };
   const readiness = createReadiness({ probe: createTarget().attempt }, () => [near]);
