@@ -14,7 +14,7 @@ function createScene(
   over: Partial<Config> = {},
   present: readonly string[] = [],
   takeAtOnce = false,
-  faults = 0,
+  failure?: Error,
 ) {
   const file = {
     warnings: ['mind this'],
@@ -31,7 +31,7 @@ function createScene(
   const reloader = new Reloader({
     load() {
       loads += 1;
-      if (faults > 0) throw new ConfigErrors(Array.from({ length: faults }, () => fault));
+      if (failure !== undefined) throw failure;
       return { config: file, handed: undefined };
     },
     present: {
@@ -89,12 +89,20 @@ test('signals that come together ask for one reload', async (t) => {
 });
 
 test('a line of the log names a hundred mistakes of a file, and how many more there are', async () => {
-  const { reloader, told } = createScene({}, [], true, 103);
+  const errors = new ConfigErrors(Array.from({ length: 103 }, () => fault));
+  const { reloader, told } = createScene({}, [], true, errors);
   reloader.ask();
   await until(() => told.includes('refused'));
   assert.match(told[0] ?? '', /^error the reload is refused, .*: it is not valid$/);
   const each = Array.from({ length: 100 }, () => 'gateway.yaml:1:1: is wrong');
   assert.deepEqual(told.slice(1), [...each, '… and 3 more', 'refused']);
+});
+
+test('a fault of ours in a reload is told as one, and refuses it', async () => {
+  const { reloader, told } = createScene({}, [], true, new TypeError('x is no function'));
+  reloader.ask();
+  await until(() => told.includes('refused'));
+  assert.match(told[0] ?? '', /^error the reload is refused, .*: a fault of the gateway itself, /);
 });
 
 test('plans that a reload takes away are told of, once, since keys of the store may still have them', async () => {
