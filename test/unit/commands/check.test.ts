@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { check } from '../../../src/commands/check.ts';
 import { writeTemporary } from '../../helpers/config-file.ts';
@@ -115,9 +115,45 @@ test('errors are counted, those that are too many to be printed too, and one is 
   assert.ok(run(file).stderr.endsWith(`\n1 error in ${file}\n`));
 });
 
-test('the summary says how many workers there are, unless there is one', (t) => {
-  assert.match(run(writeTemporary(t, `${base}workers: 3\n`)).stdout, /^ {2}workers +3$/m);
-  assert.doesNotMatch(run(writeTemporary(t, base)).stdout, /workers/);
+/** The lines of the summary that are about the gateway as a whole. */
+function factsOf(t: TestContext, yaml: string): readonly string[] {
+  const [, , ...lines] = run(writeTemporary(t, yaml)).stdout.split('\n');
+  return lines.slice(0, lines.indexOf('')).map((line) => line.trim().replace(/ {2,}/, ': '));
+}
+
+test('the summary of a file that says little has what is so where nothing is said', (t) => {
+  assert.deepEqual(factsOf(t, base), [
+    'listen: 0.0.0.0:8080',
+    'admin: 127.0.0.1:9090 (loopback only, no token, no admin API)',
+    'store: sqlite ./data/gatehouse.db',
+    'key header: apiKey',
+    'plans: none',
+    'upstreams: a → http://h',
+    'versions: none',
+  ]);
+});
+
+test('the summary has workers, admin tokens, plans, versions and the path for usage', (t) => {
+  const more = `workers: 3
+admin: { token: a-token-of-enough-letters, tokens: [{ name: ada, token: another-of-enough-letters, role: read }] }
+plans: { free: {}, paid: {} }
+versions:
+  v1: { upstream: a, deprecated: 2026-01-01, sunset: 2027-01-01, afterSunset: gone }
+  v2: { upstream: a }
+usage: { path: /usage }
+`;
+  assert.deepEqual(factsOf(t, base + more), [
+    'listen: 0.0.0.0:8080',
+    'admin: 127.0.0.1:9090 (tokens: admin (write), ada (read))',
+    'workers: 3',
+    'store: sqlite ./data/gatehouse.db',
+    'key header: apiKey',
+    'plans: free (0 static keys): no limits',
+    'paid (0 static keys): no limits',
+    'upstreams: a → http://h',
+    'versions: v1 → a (deprecated 2026-01-01, sunset 2027-01-01, then gone), v2 → a',
+    'usage: /usage',
+  ]);
 });
 
 test('a file that is not there is one line and code 1', () => {
