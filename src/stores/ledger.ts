@@ -7,9 +7,8 @@
  * - Every step carries an id, unique for its key and holder, that ends in `.` and a number; the numbers of a holder go up.
  * - A step that is repeated with the same id answers what it answered first and changes nothing, so one whose answer was lost can be
  *   repeated or cancelled. A draw that took nothing is not remembered: repeated, it is judged again.
- * - SQLite remembers steps for ten minutes. Redis does for an hour, or for ten seconds at least where sixteen others of the same key
- *   and holder follow, with higher numbers than any before: so no new one may follow a step of which it is not known whether it was
- *   taken. What arrives there even later, as from a stalled connection, is not taken.
+ * - SQLite remembers steps for ten minutes. Redis does for an hour, or until others of the same key and holder follow that say that it
+ *   does not come again. What arrives there even later, as from a stalled connection, is not taken.
  * - Counters are named by key id and quota name. A limit is an argument, never stored: editing it keeps the usage.
  * - The store's clock decides which period is current. A step for a period that is not is answered `not_current`.
  * - A call answers within the store's deadline or rejects with `StoreUnavailable`.
@@ -69,6 +68,8 @@ export interface StepOrder {
   readonly counters: readonly Counter[];
   /** The process that takes it. */
   readonly holder: string;
+  /** The lowest number of its steps of this key that may still come again: of each before it knows what became of it. */
+  readonly openFrom: number;
 }
 
 export interface DrawOrder extends StepOrder {

@@ -11,7 +11,7 @@ async function drawAll({ address, counters, unitsPerDraw }: DrawerTask): Promise
   const store = await openStore(address, { deadlineMs: 10_000 });
   const holder = String(process.pid);
   for (;;) {
-    const order = { id: nextId(), keyId: 'key', counters, need: 1, want: unitsPerDraw, holder, held: 0 };
+    const order = { ...nextId(), keyId: 'key', counters, need: 1, want: unitsPerDraw, holder, held: 0 };
     try {
       const answer = await store.ledger.draw(order);
       if (answer.kind !== 'drawn') break;

@@ -6,51 +6,32 @@ import {
   type UnitsOrder,
 } from '../../src/stores/ledger.ts';
 
-/** As in step.lua. */
-const stepsMinMs = 10_000;
-const stepsMin = 16;
-
 type Answer = DrawAnswer | 'taken' | 'burnt';
 
 /** What is remembered of a key and a holder. */
 interface Steps {
-  latest: Map<string, Answer>;
-  earlier: Map<string, Answer>;
-  begun: number;
-  top: number;
-  earlierTop: number;
+  readonly answers: Map<number, Answer>;
   floor: number;
 }
 
-/** Counts the one quota of each key, takes each call at once, and forgets steps as soon as Redis does. */
+/** Counts the one quota of each key, takes each call at once, and forgets each step as soon as it may. */
 export function createForgetfulLedger(now: () => number) {
   const used = new Map<string, number>();
   const remembered = new Map<string, Steps>();
 
   function begin({ id, keyId, holder }: StepOrder) {
     const steps = remembered.getOrInsertComputed(`${keyId} ${holder}`, () => ({
-      latest: new Map(),
-      earlier: new Map(),
-      begun: now(),
-      top: 0,
-      earlierTop: 0,
+      answers: new Map<number, Answer>(),
       floor: 0,
     }));
     const nth = Number(/\d+$/.exec(id)?.[0]);
-    const earlier = steps.latest.get(id) ?? steps.earlier.get(id);
-    return { steps, nth, earlier, forgotten: earlier === undefined && nth <= steps.floor };
+    return { steps, nth, earlier: steps.answers.get(nth), forgotten: nth <= steps.floor };
   }
 
-  function remember({ steps, nth }: ReturnType<typeof begin>, id: string, answer: Answer): void {
-    if (nth > steps.top && now() - steps.begun > stepsMinMs && steps.latest.size >= stepsMin) {
-      steps.floor = steps.earlierTop;
-      steps.earlier = steps.latest;
-      steps.earlierTop = steps.top;
-      steps.latest = new Map();
-      steps.begun = now();
-    }
-    steps.top = Math.max(steps.top, nth);
-    steps.latest.set(id, answer);
+  function remember({ steps, nth }: ReturnType<typeof begin>, { openFrom }: StepOrder, answer: Answer): void {
+    steps.answers.set(nth, answer);
+    steps.floor = Math.max(steps.floor, openFrom - 1);
+    for (const known of steps.answers.keys()) if (known <= steps.floor) steps.answers.delete(known);
   }
 
   function count(keyId: string, units: number): void {
@@ -60,7 +41,7 @@ export function createForgetfulLedger(now: () => number) {
   function add(order: UnitsOrder, units: number): void {
     const step = begin(order);
     if (step.earlier !== undefined || step.forgotten) return;
-    remember(step, order.id, 'taken');
+    remember(step, order, 'taken');
     count(order.keyId, units);
   }
 
@@ -73,18 +54,16 @@ export function createForgetfulLedger(now: () => number) {
       count(order.keyId, order.want);
       const total = used.get(order.keyId) ?? 0;
       const answer = { kind: 'drawn', units: order.want, used: [total], now: now() } as const;
-      remember(step, order.id, answer);
+      remember(step, order, answer);
       return answer;
     },
     giveBack: (order: UnitsOrder): void => add(order, -order.units),
     charge: (order: UnitsOrder): void => add(order, order.units),
     cancelDraw(order: StepOrder): void {
       const step = begin(order);
-      const { earlier, steps } = step;
-      if (earlier === undefined) return remember(step, order.id, 'burnt');
-      if (typeof earlier === 'string' || earlier.kind !== 'drawn') return;
-      (steps.latest.has(order.id) ? steps.latest : steps.earlier).set(order.id, 'burnt');
-      count(order.keyId, -earlier.units);
+      remember(step, order, 'burnt');
+      const { earlier } = step;
+      if (typeof earlier === 'object' && earlier.kind === 'drawn') count(order.keyId, -earlier.units);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Counter, DrawOrder, Ledger, UnitsOrder } from '../../src/stores/ledger.ts';
+import type { Counter, DrawOrder, Ledger, StepOrder, UnitsOrder } from '../../src/stores/ledger.ts';
 
 export const HOUR = 3_600_000;
 
@@ -12,16 +12,16 @@ export function aCounter(change: Partial<Counter>): Counter {
 
 let ids = 0;
 
-/** The id of a step. */
-export function nextId(): string {
+/** The id of a step, of which all before it are known. */
+export function nextId(): Pick<StepOrder, 'id' | 'openFrom'> {
   ids += 1;
-  return `${randomUUID()}.${ids}`;
+  return { id: `${randomUUID()}.${ids}`, openFrom: ids };
 }
 
 /** A draw of one unit, with an id of its own. */
 export function aDraw(change: Partial<DrawOrder> & Pick<DrawOrder, 'counters'>): DrawOrder {
   const want = change.want ?? 1;
-  return { id: nextId(), keyId: 'key', need: Math.min(1, want), want, holder: 'a', held: 0, ...change };
+  return { ...nextId(), keyId: 'key', need: Math.min(1, want), want, holder: 'a', held: 0, ...change };
 }
 
 type UnitsChange = Partial<Omit<UnitsOrder, 'held'>> & Pick<UnitsOrder, 'counters'>;
@@ -29,7 +29,7 @@ type UnitsChange = Partial<Omit<UnitsOrder, 'held'>> & Pick<UnitsOrder, 'counter
 /** One unit to give back or to charge, with an id of its own. What is held then is the same of each counter. */
 export function someUnits({ held = 0, ...change }: UnitsChange & { readonly held?: number }): UnitsOrder {
   const heldOfEach = change.counters.map(() => held);
-  return { id: nextId(), keyId: 'key', units: 1, holder: 'a', held: heldOfEach, ...change };
+  return { ...nextId(), keyId: 'key', units: 1, holder: 'a', held: heldOfEach, ...change };
 }
 
 /** The usage of some counters, as one line. */

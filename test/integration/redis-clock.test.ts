@@ -98,7 +98,7 @@ test('a draw is for the millisecond in which its period begins, and not for the 
   let nth = 0;
   const kindAt = async (now: number): Promise<string | undefined> => {
     nth += 1;
-    const args = [`:a.${nth}`, 'a', 1, 1, 0, 9, start, end, end + 60_000];
+    const args = [`:a.${nth}`, 'a', nth, 1, 1, 0, 9, start, end, end + 60_000];
     const [answer] = await runAt(now, scripts.draw, keys, args);
     return String(answer)[0];
   };
@@ -111,7 +111,7 @@ test('a charge that is repeated because no answer comes in time is made once, ho
   const start = Date.now();
   const keys = ['latest of b', 'earlier of b', 'counter of b'];
   const charge = async (now: number, nth: number, units: number): Promise<unknown> =>
-    runAt(now, scripts.add, keys, [`:b.${nth}`, 'b', units, 0, start + 3_600_000]);
+    runAt(now, scripts.add, keys, [`:b.${nth}`, 'b', 1, units, 0, start + 3_600_000]);
   for (let nth = 2; nth <= 121; nth += 1) {
     await charge(start + nth * 500, 1, 100);
     await charge(start + nth * 500, nth, 1);

@@ -169,21 +169,24 @@ test('however old they are, steps are remembered until sixteen follow', async (t
   );
 });
 
-/*
- * A process sends nothing new of a key while it does not know what became of a step of it. What it repeats until then has lower
- * numbers than the last that was taken.
- */
-test('steps that come late make Redis forget no other', async (t) => {
+test('a step that may come again is remembered however many follow, and however long it takes', async (t) => {
   const { redis, ledger } = await ownRedis(t);
-  const late = Array.from({ length: 40 }, () => someUnits({ counters: many }));
   const charge = someUnits({ counters: many, units: 5 });
+  const { openFrom } = charge;
   await ledger.charge(charge);
-  for (const step of late) {
-    await ledger.charge(step);
+  for (let following = 0; following < 60; following += 1) {
     await age(redis);
+    await ledger.charge(someUnits({ counters: many, openFrom }));
   }
   await ledger.charge(charge);
-  assert.equal(await usedOf(ledger, many), '45');
+  assert.equal(await usedOf(ledger, many), '65');
+  const [latest, earlier] = names.steps('a');
+  assert.equal(await number(redis.say('HEXISTS', earlier, `:${charge.id}`)), 1);
+  assert.ok((await number(redis.say('HLEN', latest))) > 40);
+  await age(redis);
+  await ledger.charge(someUnits({ counters: many }));
+  assert.equal(await number(redis.say('HLEN', latest)), 4, 'once it comes no more, it makes room for others');
+  assert.equal(await number(redis.say('HEXISTS', earlier, `:${charge.id}`)), 0);
 });
 
 test('a step is remembered for an hour, however long ago the first of its kind was', async (t) => {

@@ -7,7 +7,7 @@ export const store = text(
 );
 
 export const storeDeadline = duration(
-  'How long to wait for one answer from the store; after that `onStoreFailure` of the plan decides. With more than 3s quotas may not be exact after answers were lost.',
+  'How long to wait for one answer from the store; after that `onStoreFailure` of the plan decides.',
   { default: '250ms' },
 );
 

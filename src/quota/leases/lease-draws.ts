@@ -118,12 +118,8 @@ export class LeaseDraws {
 
   /** True when the line got its answer or part of it; false when the store and the process disagree on the time. */
   async #drawOnce(lease: Lease): Promise<boolean> {
-    const { outbox } = this.#steps;
-    const outage = outbox.isInDoubt(lease.keyId) ? await outbox.settle(lease.keyId) : undefined;
-    if (outage !== undefined) {
-      this.#storeFailed(lease, outage);
-      return true;
-    }
+    const { inDoubt } = lease;
+    if (inDoubt !== undefined && !(await this.#undo(lease, inDoubt))) return true;
     const askedAt = this.#time.tick();
     this.refresh(lease, askedAt);
     this.serve(lease, askedAt);
@@ -138,8 +134,9 @@ export class LeaseDraws {
     } finally {
       lease.expectNoMore();
     }
+    this.#steps.open.end(order.keyId, order.id);
     this.#time.learn(answer.now, askedAt);
-    outbox.storeAnswered();
+    this.#steps.outbox.storeAnswered();
     if (answer.kind === 'not_current') return false;
     const mono = this.#time.tick();
     if (!lease.isOf(order.counters, this.#time, mono)) {
@@ -157,6 +154,17 @@ export class LeaseDraws {
     return true;
   }
 
+  /** Where answers are lost, each further draw would take units that come back late. */
+  async #undo(lease: Lease, draw: DrawOrder): Promise<boolean> {
+    try {
+      await this.#steps.undo(lease, draw);
+      return true;
+    } catch (error) {
+      this.#storeFailed(lease, error);
+      return false;
+    }
+  }
+
   #composeDraw(lease: Lease, mono: number): DrawOrder {
     const { costOfLine } = lease;
     const ahead = this.#sizeAhead(lease, costOfLine, mono);
@@ -166,7 +174,9 @@ export class LeaseDraws {
     const want = Math.max(need, ahead - held);
     lease.beginDraw({ size: ahead, most: held + want }, mono);
     const { keyId, counters } = lease;
-    return { id: this.#steps.ids.next(), keyId, counters, need, want, holder: this.#access.holder, held };
+    const id = this.#steps.open.begin(keyId);
+    const openFrom = this.#steps.open.from(keyId, id);
+    return { id, openFrom, keyId, counters, need, want, holder: this.#access.holder, held };
   }
 
   #sizeAhead(lease: Lease, costOfLine: number, mono: number): number {
@@ -189,8 +199,10 @@ export class LeaseDraws {
   }
 
   #drawFailed(lease: Lease, order: DrawOrder, askedAt: number, error: unknown): void {
+    const mayHaveRun = error instanceof StoreUnavailable && error.mayHaveHappened;
+    if (!mayHaveRun) this.#steps.open.end(order.keyId, order.id);
     this.#storeFailed(lease, error);
-    if (error instanceof StoreUnavailable && error.mayHaveHappened) this.#steps.cancel(order, askedAt);
+    if (mayHaveRun) this.#steps.cancel(lease, order, askedAt);
   }
 
   #storeFailed(lease: Lease, error: unknown): void {

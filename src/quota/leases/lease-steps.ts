@@ -1,7 +1,7 @@
-import type { Counter, DrawOrder, UnitsOrder } from '../../stores/ledger.ts';
-import { FreshIds } from '../fresh-ids.ts';
+import { isOutage, type Counter, type DrawOrder, type UnitsOrder } from '../../stores/ledger.ts';
 import type { LedgerAccess } from '../ledger-access.ts';
 import type { Lease } from './lease.ts';
+import { OpenSteps } from './open-steps.ts';
 import { Outbox, repeatableForEver, type Step } from './outbox.ts';
 import { Owed } from './owed.ts';
 
@@ -27,7 +27,7 @@ type Move = Pick<UnitsOrder, 'keyId' | 'counters' | 'units'>;
 export class LeaseSteps {
   readonly outbox: Outbox;
   readonly owed: Owed;
-  readonly ids = new FreshIds();
+  readonly open = new OpenSteps();
   readonly #options: LeaseStepsOptions;
 
   constructor(options: LeaseStepsOptions) {
@@ -74,11 +74,29 @@ export class LeaseSteps {
     this.#remove(lease);
   }
 
-  /** Undoes a draw that was sent then, and may have run. */
-  cancel(draw: DrawOrder, sentAt: number): void {
-    const { keyId } = draw;
-    const run = (): Promise<void> => this.#options.ledger.cancelDraw(draw);
-    this.#post({ keyId, expendable: 'next', repeatableForMs: repeatableForEver, run }, sentAt);
+  /** Undoes a draw that was sent then and may have run, sooner or later. */
+  cancel(lease: Lease, draw: DrawOrder, sentAt: number): void {
+    lease.inDoubt = draw;
+    const run = (): Promise<void> => this.undo(lease, draw);
+    const end = (): void => {
+      this.open.end(draw.keyId, draw.id);
+      lease.endDoubt(draw);
+    };
+    this.#post({ expendable: 'next', repeatableForMs: repeatableForEver, run, end }, sentAt);
+  }
+
+  /** Undoes a draw now. Rejects with `StoreUnavailable`. */
+  async undo(lease: Lease, draw: DrawOrder): Promise<void> {
+    let isInDoubt = false;
+    try {
+      await this.#options.ledger.cancelDraw({ ...draw, openFrom: this.open.from(draw.keyId, draw.id) });
+    } catch (error) {
+      // What cannot be read may stay so, and holds up no other draw.
+      isInDoubt = isOutage(error);
+      throw error;
+    } finally {
+      if (!isInDoubt) lease.endDoubt(draw);
+    }
   }
 
   charge(keyId: string, counters: readonly Counter[], units: number): void {
@@ -102,15 +120,17 @@ export class LeaseSteps {
    * It gets its number when it is sent, and keeps it once it may have been taken: Redis takes no step by a number that is far behind
    * those it has seen, and one may wait here for long, behind others that a part of the store does not take.
    */
-  #move(how: 'giveBack' | 'charge', move: Move, terms: Omit<Step, 'keyId' | 'run'>): void {
+  #move(how: 'giveBack' | 'charge', move: Move, terms: Pick<Step, 'expendable' | 'repeatableForMs'>): void {
+    const { keyId } = move;
     let id = '';
     this.#post({
       ...terms,
-      keyId: move.keyId,
       run: (again) => {
-        if (!again) id = this.ids.next();
-        return this.#options.ledger[how]({ id, ...this.#withHeld(move, again) });
+        if (!again) id = this.open.begin(keyId);
+        const order = { id, openFrom: this.open.from(keyId, id), ...this.#withHeld(move, again) };
+        return this.#options.ledger[how](order);
       },
+      end: () => this.open.end(keyId, id),
     });
   }
 
@@ -125,7 +145,7 @@ export class LeaseSteps {
   }
 
   /** Looked up only when the store is asked: after an outage steps are taken in any order, and the last might tell something old. */
-  #withHeld(move: Move, again: boolean): Omit<UnitsOrder, 'id'> {
+  #withHeld(move: Move, again: boolean): Omit<UnitsOrder, 'id' | 'openFrom'> {
     // The store keeps one sum per holder, so it is told of the key's current lease, whichever one the units come from.
     const lease = this.#options.book.get(move.keyId);
     lease?.noteTold(move.counters, again);

@@ -2,9 +2,10 @@ import { StoreUnavailable, Unreadable } from '../../stores/ledger.ts';
 
 /** A step that the store has to take sooner or later. Taken again within `repeatableForMs` it does no harm. */
 export interface Step {
-  readonly keyId: string;
   /** `again`: it may have been taken before, and then nothing that it says is heard. */
   run(again: boolean): Promise<void>;
+  /** Called when it will not come again: it was taken, or surely was not and will be another step the next time, or is dropped. */
+  end(): void;
   /**
    * When it may be dropped: first what moves no units; next what gives units back, which are then lost; never what charges units,
    * which would be overspent.
@@ -23,16 +24,6 @@ interface Posted {
   inDoubtSince: number | undefined;
 }
 
-/** Steps of a key of which the store did not take one. */
-interface HeldUp {
-  /** Those that may have been taken, as they were sent. */
-  readonly inDoubt: Posted[];
-  /** Those that go once all of these are certain. */
-  readonly waiting: Posted[];
-  /** What becomes of the one that is being tried, taken out of them. */
-  visit: Promise<StoreUnavailable | undefined> | undefined;
-}
-
 interface OutboxOptions {
   readonly mono: () => number;
   readonly stepsMax: number;
@@ -48,20 +39,15 @@ const refusedMax = 64;
  * Takes steps to the store: new ones in order, and only so many at once. What the store does not take is kept, up to a bound, and
  * tried again; while the store is away one step at a time asks whether it is back. A part of the store may be away alone, such as
  * one node of a cluster: the steps for other parts do not wait for it.
- *
- * The store forgets a step when many of its key follow. So none follows one that may have been taken, until that is certain.
  */
 export class Outbox {
   readonly #options: OutboxOptions;
-  /** Steps of keys that are not held up. They go before the others: another part of the store may take them. */
+  /** Steps that have not been tried. They go before those that have: another part of the store may take them. */
   readonly #queue: Posted[] = [];
-  /** By key. Those that have waited longest since they were tried come first. */
-  readonly #heldUp = new Map<string, HeldUp>();
-  /** Those of them that are to be tried again. */
-  #due = new Set<string>();
-  /** What cannot be counted, because its counter is spoilt. It holds up nothing else. */
-  #spoilt: Posted[] = [];
-  readonly #running = new Set<Promise<unknown>>();
+  /** What the store did not take. So many of the first are to be tried again; the others have been, and wait until all are. */
+  readonly #failed: Posted[] = [];
+  #due = 0;
+  readonly #running = new Set<Promise<boolean>>();
   /** How many new steps have gone because the one before was refused, since the store answered or was tried again. */
   #refused = 0;
   #size = 0;
@@ -109,26 +95,8 @@ export class Outbox {
     this.#size += 1;
     if (step.expendable === 'first') this.#firsts += 1;
     if (!fits) return this.#drop(step);
-    const posted = { step, inDoubtSince };
-    if (inDoubtSince === undefined && !this.#heldUp.has(step.keyId)) {
-      this.#queue.push(posted);
-    } else {
-      this.#holdUp(posted);
-      this.#due.add(step.keyId);
-    }
+    this.#queue.push({ step, inDoubtSince });
     if (!this.#wary) this.#pump();
-  }
-
-  /** Whether a step of the key may have been taken, or is being tried again. */
-  isInDoubt(keyId: string): boolean {
-    const line = this.#heldUp.get(keyId);
-    return line !== undefined && (line.visit !== undefined || line.inDoubt.length > 0);
-  }
-
-  /** Makes certain now what became of the steps of a key. Tells of the outage that kept it from that. */
-  async settle(keyId: string): Promise<StoreUnavailable | undefined> {
-    const line = this.#heldUp.get(keyId);
-    return line && (line.visit ?? this.#visit(keyId, line));
   }
 
   /** The store has answered somebody: what waits goes now, beginning with one step after a failure. */
@@ -160,8 +128,7 @@ export class Outbox {
 
   #makeAllDue(): void {
     this.#refused = 0;
-    this.#due = new Set(this.#heldUp.keys());
-    this.#queue.push(...this.#spoilt.splice(0));
+    this.#due = this.#failed.length;
   }
 
   #endOutage(): void {
@@ -175,39 +142,31 @@ export class Outbox {
 
   /** False when nothing is left to be started. */
   #startNext(): boolean {
-    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
-      if (!this.#heldUp.has(next.step.keyId)) {
-        void this.#follow(this.#try(next));
-        return true;
-      }
-      this.#holdUp(next);
-    }
-    for (const keyId of this.#due) {
-      this.#due.delete(keyId);
-      const line = this.#heldUp.get(keyId);
-      if (line === undefined || line.visit !== undefined) continue;
-      void this.#visit(keyId, line);
-      return true;
-    }
-    return false;
-  }
-
-  #visit(keyId: string, line: HeldUp): Promise<StoreUnavailable | undefined> {
-    line.visit = this.#follow(this.#tryLine(keyId, line));
-    return line.visit;
-  }
-
-  #follow(run: Promise<StoreUnavailable | undefined>): Promise<StoreUnavailable | undefined> {
-    const running = run.then((outage) => {
+    const next = this.#queue.shift() ?? this.#takeDue();
+    if (next === undefined) return false;
+    const running = this.#try(next).then((wasRefused) => {
       this.#running.delete(running);
       if (!this.#wary) this.#pump();
-      // Nobody was asked: it was too old, or there was none any more.
-      else if (outage === undefined) this.#startNext();
-      else if (!outage.mayHaveHappened) this.#startAfterRefusal();
-      return outage;
+      else if (wasRefused) this.#startAfterRefusal();
+      return wasRefused;
     });
     this.#running.add(running);
-    return running;
+    return true;
+  }
+
+  /** Those that are too old are dropped on the way. */
+  #takeDue(): Posted | undefined {
+    while (this.#due > 0) {
+      this.#due -= 1;
+      const posted = this.#failed.shift();
+      if (posted === undefined || !this.#isTooOld(posted)) return posted;
+      this.#drop(posted.step);
+    }
+    return undefined;
+  }
+
+  #isTooOld({ step, inDoubtSince }: Posted): boolean {
+    return inDoubtSince !== undefined && this.#options.mono() - inDoubtSince > step.repeatableForMs;
   }
 
   /** A refusal takes no time, and another part of the store may take the next that is new. */
@@ -217,66 +176,27 @@ export class Outbox {
     this.#startNext();
   }
 
-  /** What is in doubt goes one after another; once all of it is certain, the rest goes with the steps of other keys. */
-  async #tryLine(keyId: string, line: HeldUp): Promise<StoreUnavailable | undefined> {
-    let outage: StoreUnavailable | undefined;
-    do {
-      const next = line.inDoubt.shift() ?? line.waiting.shift();
-      outage = next && (await this.#try(next));
-    } while (outage === undefined && line.inDoubt.length > 0);
-    line.visit = undefined;
-    this.#heldUp.delete(keyId);
-    if (outage === undefined) this.#queue.push(...line.waiting);
-    else this.#heldUp.set(keyId, line);
-    return outage;
-  }
-
-  /** Tells of the outage, if it met one: then it waits to be tried again. */
-  async #try(posted: Posted): Promise<StoreUnavailable | undefined> {
-    const { step, inDoubtSince } = posted;
+  /** What fails waits to be tried again. True when it surely was not taken. */
+  async #try(posted: Posted): Promise<boolean> {
+    const { step } = posted;
     const now = this.#options.mono();
-    if (inDoubtSince !== undefined && now - inDoubtSince > step.repeatableForMs) {
-      this.#drop(step);
-      return undefined;
-    }
     try {
-      await step.run(inDoubtSince !== undefined);
+      await step.run(posted.inDoubtSince !== undefined);
       this.#endOutage();
     } catch (error) {
-      if (error instanceof Unreadable) {
-        // A counter that is spoilt concerns no other step: the store is there.
-        this.#endOutage();
-        this.#spoilt.push(posted);
-        return undefined;
-      }
       if (error instanceof StoreUnavailable) {
-        this.storeFailed();
         if (error.mayHaveHappened) posted.inDoubtSince ??= now;
-        this.#holdUp(posted, inDoubtSince !== undefined);
-        return error;
+        if (posted.inDoubtSince === undefined) step.end();
+        this.#failed.push(posted);
+        // A counter that is spoilt concerns no other step: the store is there.
+        if (error instanceof Unreadable) this.#endOutage();
+        else this.storeFailed();
+        return !error.mayHaveHappened;
       }
       this.#options.onError(error);
     }
     this.#forget(step);
-    return undefined;
-  }
-
-  /** Of those sent at one time the first goes first again. */
-  #holdUp(posted: Posted, isFirst = false): void {
-    const { inDoubt, waiting } = this.#heldUp.getOrInsertComputed(posted.step.keyId, () => ({
-      inDoubt: [],
-      waiting: [],
-      visit: undefined,
-    }));
-    const since = posted.inDoubtSince;
-    if (since === undefined) {
-      waiting.push(posted);
-      return;
-    }
-    const later = inDoubt.findIndex(({ inDoubtSince = 0 }) =>
-      isFirst ? inDoubtSince >= since : inDoubtSince > since,
-    );
-    inDoubt.splice(later < 0 ? inDoubt.length : later, 0, posted);
+    return false;
   }
 
   #dropOneFor({ expendable }: Step): boolean {
@@ -286,19 +206,15 @@ export class Outbox {
 
   /** False when none waits that is as expendable as that. */
   #dropOne(expendable: Step['expendable']): boolean {
-    const isSuch = ({ step }: Posted): boolean => step.expendable === expendable;
-    for (const { inDoubt, waiting } of this.#heldUp.values()) {
-      if (this.#dropFirst(inDoubt, isSuch) || this.#dropFirst(waiting, isSuch)) return true;
+    for (const waiting of [this.#failed, this.#queue]) {
+      const index = waiting.findIndex(({ step }) => step.expendable === expendable);
+      const [posted] = index < 0 ? [] : waiting.splice(index, 1);
+      if (posted === undefined) continue;
+      if (waiting === this.#failed && index < this.#due) this.#due -= 1;
+      this.#drop(posted.step);
+      return true;
     }
-    return this.#dropFirst(this.#spoilt, isSuch) || this.#dropFirst(this.#queue, isSuch);
-  }
-
-  #dropFirst(waiting: Posted[], isSuch: (posted: Posted) => boolean): boolean {
-    const index = waiting.findIndex(isSuch);
-    const [posted] = index < 0 ? [] : waiting.splice(index, 1);
-    if (posted === undefined) return false;
-    this.#drop(posted.step);
-    return true;
+    return false;
   }
 
   /** What moves no units is missed by nobody. */
@@ -307,8 +223,9 @@ export class Outbox {
     this.#forget(step);
   }
 
-  #forget({ expendable }: Step): void {
+  #forget(step: Step): void {
     this.#size -= 1;
-    if (expendable === 'first') this.#firsts -= 1;
+    if (step.expendable === 'first') this.#firsts -= 1;
+    step.end();
   }
 }

@@ -18,11 +18,11 @@ import { scripts } from './scripts.ts';
 /** The ledger in Redis: one script per step, by Redis's own clock. */
 export function createRedisLedger(link: Link, prefix: string): Ledger {
   /** The keys, and the first arguments, of all scripts that take a step. */
-  function beginStep({ id, keyId, holder, counters }: StepOrder) {
+  function beginStep({ id, keyId, holder, openFrom, counters }: StepOrder) {
     const names = nameKeys(prefix, keyId);
     const keys = [...names.steps(holder), ...counters.map(names.counter)];
     // The colon keeps ids apart from the fields in which a hash of steps describes itself.
-    return [keys, [`:${id}`, holder]] as const;
+    return [keys, [`:${id}`, holder, openFrom]] as const;
   }
 
   async function add(order: UnitsOrder, units: number): Promise<void> {

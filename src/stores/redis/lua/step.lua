@@ -1,18 +1,18 @@
 -- What the scripts that take a step of a key share; scripts.ts puts it in front of them, behind counters.lua.
 -- KEYS     1 the holder's latest steps, 2 its earlier steps, 3 and on: one counter each
--- ARGV     1 the step's id, 2 the holder, then what the script says
+-- ARGV     1 the step's id, 2 the holder, 3 the lowest number of its steps that may still come again, then what the script says
 -- Returns  nothing by itself
 --
 -- A counter is a hash: `used`, and for each process `h:<holder>` = "<units it holds> <when it told>".
--- Steps are a hash of id to answer. It is rotated, so a step is remembered for at least ten seconds and sixteen further steps,
--- however often the key is asked, and for an hour when nothing follows. Answers: "1 …" a draw, "0" another step, "-" a burnt id.
--- The numbers of ids go up: `top` is the highest so far, `floor` the highest that may be forgotten. Only a step above `top` rotates:
--- a holder sends none while it does not know what became of one below (outbox.ts), so what it repeats is remembered.
+-- Steps are a hash of id to answer. Answers: "1 …" a draw, "0" another step, "-" a burnt id. The numbers of ids go up: `top` is the
+-- highest so far, `floor` the highest that may be forgotten. The hash is rotated, and what was rotated before is forgotten: only when
+-- none of that may come again, as the holder tells with each step; when nothing follows, after an hour.
 
 local STEPS_KEPT_MS = 3600000
 -- Renewing this with each step would take two more commands. Without them, and with a counter and its holder in one command, a
 -- draw takes Redis 13.3 µs instead of 15.2.
 local STEPS_RENEWED_MS = 900000
+-- Rotating takes seven commands more: a busy key does it every ten seconds, a quiet one with every sixteenth step.
 local STEPS_MIN_MS = 10000
 local STEPS_MIN = 16
 -- begun, top and floor
@@ -37,15 +37,19 @@ end
 local function remember(answer)
   local top = tonumber(latest[3] or 0)
   local age = latest[2] and math.abs(now - latest[2])
-  local rotates = age and age > STEPS_MIN_MS and nth > top and redis.call('HLEN', KEYS[1]) - STEPS_HEAD >= STEPS_MIN
-  local renews = not age or rotates or age > STEPS_RENEWED_MS
   local floor = not age and '0'
+  local rotates = false
+  if age and age > STEPS_MIN_MS and redis.call('HLEN', KEYS[1]) - STEPS_HEAD >= STEPS_MIN then
+    local forgets = redis.call('HGET', KEYS[2], 'top') or latest[4]
+    rotates = tonumber(forgets) < tonumber(ARGV[3])
+    floor = rotates and forgets
+  end
+  local renews = not age or rotates or age > STEPS_RENEWED_MS
   if age and renews then
     -- Changes nothing, but needs memory: after a write that needs none Redis refuses no other for lack of it.
     redis.call('HSET', KEYS[1], 'top', latest[3] or '0')
   end
   if rotates then
-    floor = redis.call('HGET', KEYS[2], 'top') or latest[4]
     redis.call('UNLINK', KEYS[2])
     redis.call('RENAME', KEYS[1], KEYS[2])
   end

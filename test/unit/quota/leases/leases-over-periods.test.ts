@@ -41,6 +41,7 @@ test('that what was held of the month is spent is told, though the minute has en
   const counters = countersAt(plan, may);
   await scene.ledger.charge({
     id: 'o.1',
+    openFrom: 1,
     keyId: 'ada',
     counters,
     units: 100_000,

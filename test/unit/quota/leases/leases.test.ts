@@ -526,7 +526,15 @@ test('what a draw might have brought is not told for longer than its key is in u
   await runReady();
   const counters = countersAt(plan, may);
   const units = 99_999 - (await readMonth(scene))!.used;
-  await scene.ledger.charge({ id: 'o.1', keyId: 'ada', counters, units, holder: 'other', held: [0] });
+  await scene.ledger.charge({
+    id: 'o.1',
+    openFrom: 1,
+    keyId: 'ada',
+    counters,
+    units,
+    holder: 'other',
+    held: [0],
+  });
   const letGo = holdAnswers();
   const waiting = take(leases);
   await runReady();

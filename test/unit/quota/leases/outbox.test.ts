@@ -10,6 +10,7 @@ function createScene(stepsMax = 100) {
     isDown: false,
     mayHaveHappened: true,
     taken: [] as string[],
+    ended: [] as string[],
     errors: [] as unknown[],
   };
   const outbox = new Outbox({
@@ -18,7 +19,7 @@ function createScene(stepsMax = 100) {
     onError: (error) => scene.errors.push(error),
   });
   const step = (name: string, expendable: Step['expendable'] = 'next'): Step => ({
-    keyId: name,
+    end: () => void scene.ended.push(name),
     expendable,
     repeatableForMs: expendable === 'never' ? repeatableForEver : 1000,
     run: () => {
@@ -186,64 +187,7 @@ test('steps that a part of the store refuses at once delay none for the rest: an
   }
 });
 
-/*
- * The store forgets a step when many of its key follow. A charge whose answer was lost was made twice where it came to be repeated
- * after more than ten seconds, behind others.
- */
-test('no step of a key follows one that may have been taken; what is in doubt goes first, as it was sent', async () => {
-  const { scene, outbox, step } = createScene();
-  const of = (keyId: string, name: string): Step => ({ ...step(name), keyId });
-  scene.isDown = true;
-  outbox.post(of('ada', 'b'));
-  outbox.post(of('ada', 'c'));
-  outbox.storeFailed();
-  outbox.post(of('ada', 'd'));
-  await runReady();
-  scene.now = 5;
-  outbox.post(of('ada', 'e'));
-  outbox.post({ ...of('ada', 'a'), run: async () => void scene.taken.push('a') }, -1);
-  outbox.post(of('bob', 'other'));
-  scene.taken = [];
-  for (let turn = 0; turn < 4; turn += 1) {
-    outbox.storeAnswered();
-    await runReady();
-  }
-  assert.deepEqual(
-    scene.taken,
-    ['other', 'a', 'b'],
-    'of those in doubt the first that fails is the last, until the next look',
-  );
-  scene.isDown = false;
-  scene.taken = [];
-  await outbox.flush();
-  const ofAda = scene.taken.filter((name) => name !== 'other');
-  assert.deepEqual(
-    [ofAda.slice(0, 2), ofAda.slice(2).toSorted()],
-    [
-      ['b', 'c'],
-      ['d', 'e'],
-    ],
-  );
-  assert.equal(outbox.size, 0);
-});
-
-test('what became of the steps of a key is made certain at once where somebody asks, with a try that is under way', async () => {
-  const { scene, outbox, step } = createScene();
-  scene.isDown = true;
-  outbox.post(step('a'));
-  await runReady();
-  assert.ok(outbox.isInDoubt('a') && !outbox.isInDoubt('b'));
-  assert.ok((await outbox.settle('a')) instanceof StoreUnavailable);
-  scene.isDown = false;
-  scene.taken = [];
-  const settled = [outbox.settle('a'), outbox.settle('a')];
-  assert.ok(outbox.isInDoubt('a'), 'until there is an answer');
-  assert.deepEqual(await Promise.all(settled), [undefined, undefined]);
-  assert.deepEqual(scene.taken, ['a']);
-  assert.ok(!outbox.isInDoubt('a'));
-});
-
-test('while the store is away the keys take turns to ask whether it is back', async () => {
+test('while the store is away the steps take turns to ask whether it is back', async () => {
   const { scene, outbox, step } = createScene();
   scene.isDown = true;
   for (const name of ['a', 'b', 'c']) outbox.post(step(name));
@@ -254,43 +198,6 @@ test('while the store is away the keys take turns to ask whether it is back', as
     await runReady();
   }
   assert.equal(scene.taken.join(''), 'abcabc');
-});
-
-test('a step that was surely not taken keeps no draw waiting', async () => {
-  const { scene, outbox, step } = createScene();
-  scene.isDown = true;
-  scene.mayHaveHappened = false;
-  outbox.post(step('a'));
-  await runReady();
-  assert.equal(outbox.isInDoubt('a'), false);
-});
-
-test('a draw that may have run is in doubt also while a step of its key is tried that surely was not taken', async () => {
-  const { scene, outbox, step } = createScene();
-  const refused = new StoreUnavailable('refused', { mayHaveHappened: false });
-  const answers = [Promise.reject(refused), Promise.withResolvers<void>().promise];
-  outbox.post({ ...step('ada'), run: () => answers.shift() ?? Promise.resolve() });
-  await runReady();
-  outbox.retry();
-  outbox.post(step('ada'), scene.now);
-  assert.ok(outbox.isInDoubt('ada'));
-});
-
-test('a key is tried no more often than others, however many steps of it come', async () => {
-  const { scene, outbox, step } = createScene();
-  scene.isDown = true;
-  for (const keyId of ['ada', 'bob']) outbox.post(step(keyId));
-  await runReady();
-  outbox.retry();
-  await runReady();
-  assert.deepEqual(scene.taken, ['ada', 'bob', 'ada']);
-  scene.taken = [];
-  for (let nth = 0; nth < 10; nth += 1) outbox.post(step('ada'));
-  for (let nth = 0; nth < 10; nth += 1) {
-    outbox.storeAnswered();
-    await runReady();
-  }
-  assert.deepEqual(scene.taken, ['bob', 'ada']);
 });
 
 test('steps that are too old keep nobody from asking whether the store is back', async () => {
@@ -322,6 +229,27 @@ test('keys of which every step was dropped keep nobody from asking whether the s
   outbox.retry();
   await runReady();
   assert.deepEqual([scene.taken.length, outbox.size], [4, 0]);
+});
+
+test('a step has ended once it cannot come again: when it was taken or dropped, or was surely not taken', async () => {
+  const { scene, outbox, step } = createScene(3);
+  scene.isDown = true;
+  outbox.post(step('in doubt'));
+  await runReady();
+  outbox.post(step('cancel'), 0);
+  scene.mayHaveHappened = false;
+  outbox.post(step('refused'));
+  outbox.retry();
+  await runReady();
+  outbox.storeAnswered();
+  await runReady();
+  assert.deepEqual(scene.taken.slice(1), ['cancel', 'refused', 'in doubt']);
+  assert.deepEqual(scene.ended, ['refused']);
+  outbox.post(step('charge', 'never'));
+  assert.deepEqual(scene.ended.slice(1), ['cancel']);
+  scene.isDown = false;
+  await outbox.flush();
+  assert.deepEqual(scene.ended.slice(2).toSorted(), ['charge', 'in doubt', 'refused']);
 });
 
 test('a full outbox drops units that would come back, of those that failed too, and never units that are owed', async () => {
