@@ -8,7 +8,8 @@ import { parse, stringify } from 'yaml';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { lifetime } from '../../src/quota/periods.ts';
 import { openStore } from '../../src/stores/open-store.ts';
-import type { Scene } from '../helpers/poll.ts';
+import { nameKeys, slotOf } from '../../src/stores/redis/names.ts';
+import { until, type Scene } from '../helpers/poll.ts';
 import { call, keysOf, openQuotaScene, workPath, type QuotaScene } from '../helpers/quota-scene.ts';
 import { createRandom } from '../helpers/random.ts';
 import type { RecordedRequest } from '../helpers/recording-upstream.ts';
@@ -103,7 +104,14 @@ async function openScene(
     return { scene, faults: { 'a writer that holds the file': () => holdFile(scene.store) } };
   }
   if (store === 'cluster') {
-    const { url, nodes } = await startRedisCluster(t);
+    const cluster = await startRedisCluster(t);
+    const { url, nodes } = cluster;
+    const places = new Map(
+      keys.map((key) => {
+        const slot = slotOf(nameKeys('gatehouse:', key).places());
+        return [slot, cluster.nodeOf(slot)] as const;
+      }),
+    );
     return {
       scene: await openQuotaScene(t, config, url),
       faults: {
@@ -115,6 +123,13 @@ async function openScene(
           await node.start();
         },
         'scripts that a node forgets': () => pick(nodes).say('SCRIPT', 'FLUSH'),
+        'a slot that moves': async () => {
+          const [slot, from] = pick([...places]);
+          const to = pick(nodes.filter((node) => node !== from));
+          await until(async () => (await Promise.all(nodes.map(isWell))).every(Boolean));
+          await cluster.moveSlot(slot, from, to, () => pause(Math.random() * 1500));
+          places.set(slot, to);
+        },
       },
     };
   }
@@ -140,6 +155,10 @@ async function openScene(
       'a Redis that stops and goes on': () => standStill(redis),
     },
   };
+}
+
+async function isWell(node: RedisServer): Promise<boolean> {
+  return (await node.say('CLUSTER', 'INFO')).includes('cluster_state:ok');
 }
 
 async function standStill(redis: RedisServer): Promise<void> {

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { until, type Scene } from './poll.ts';
 import { durable, startRedisServer, type RedisServer } from './redis-server.ts';
 
@@ -10,6 +11,9 @@ export interface RedisCluster {
   /** The node that serves a slot from the beginning. */
   nodeOf(slot: number): RedisServer;
   idOf(node: RedisServer): Promise<string>;
+  /** Moves a slot from the node that serves it. Calls back when a part of it has moved. */
+  moveSlot(slot: number, from: RedisServer, to: RedisServer, atHalf?: () => Promise<void>): Promise<void>;
+  beginMove(slot: number, from: RedisServer, to: RedisServer): Promise<void>;
 }
 
 /** Starts a cluster and waits until all nodes agree about it. */
@@ -32,8 +36,39 @@ export async function startRedisCluster(t: Scene): Promise<RedisCluster> {
     url: `redis+cluster://${nodes.map((node) => `127.0.0.1:${node.port}`).join(',')}`,
     nodes,
     nodeOf: (slot) => nodes[Math.floor(slot / share)] as RedisServer,
-    idOf: async (node) => /[0-9a-f]{40}/.exec(await node.say('CLUSTER', 'MYID'))?.[0] ?? '',
+    idOf,
+    moveSlot,
+    beginMove,
   };
+}
+
+async function idOf(node: RedisServer): Promise<string> {
+  return /[0-9a-f]{40}/.exec(await node.say('CLUSTER', 'MYID'))?.[0] ?? '';
+}
+
+const moveSlot: RedisCluster['moveSlot'] = async (slot, from, to, atHalf) => {
+  await beginMove(slot, from, to);
+  const names = async (): Promise<string[]> => {
+    const lines = (await from.say('CLUSTER', 'GETKEYSINSLOT', slot, 100)).split('\r\n');
+    return lines.filter((line) => line.includes('{'));
+  };
+  const move = async (name: string): Promise<unknown> =>
+    await from.say('MIGRATE', '127.0.0.1', to.port, name, 0, 5_000);
+  const [first = ''] = await names();
+  await move(first);
+  await atHalf?.();
+  for (let left = await names(); left.length > 0; left = await names()) {
+    for (const name of left) await move(name);
+  }
+  const toId = await idOf(to);
+  for (const node of [to, from])
+    assert.match(await node.say('CLUSTER', 'SETSLOT', slot, 'NODE', toId), /^\+OK/);
+};
+
+async function beginMove(slot: number, from: RedisServer, to: RedisServer): Promise<void> {
+  const [fromId, toId] = [await idOf(from), await idOf(to)];
+  assert.match(await to.say('CLUSTER', 'SETSLOT', slot, 'IMPORTING', fromId), /^\+OK/);
+  assert.match(await from.say('CLUSTER', 'SETSLOT', slot, 'MIGRATING', toId), /^\+OK/);
 }
 
 async function agrees(node: RedisServer, count: number): Promise<boolean> {

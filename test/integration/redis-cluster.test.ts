@@ -217,7 +217,7 @@ test('a node that dies while a slot moves to it fails the calls for this slot, a
   const slot = slotOf(nameKeys(prefix, keyId).places());
   const [from, to] = cluster.nodes as readonly [RedisServer, RedisServer];
   await store.ledger.draw(aDraw({ counters, keyId: keyOn(1) }));
-  await beginMove(slot, from, to);
+  await cluster.beginMove(slot, from, to);
   to.signal('SIGSTOP');
   // None of its names is there any more, so that the first node sends all calls on.
   const orders = Array.from({ length: 3 }, () => aDraw({ counters, keyId }));
@@ -257,7 +257,7 @@ test('a slot that moves to another node while its key is drawn from loses nothin
   const staying = drawFrom(neighbour);
   const drawn = (): number => moving.reduce((sum, { done }) => sum + done, 0);
   await until(() => drawn() > 30);
-  await moveSlot(slot, from, to, async () => {
+  await cluster.moveSlot(slot, from, to, async () => {
     // A slot of which a part has moved is tried again for a while, and its neighbours wait for nothing.
     await until(() => moving.every(({ unclear }) => unclear.length > 0));
     const atHalf = staying.done;
@@ -293,37 +293,6 @@ function keysOn(index: number): readonly string[] {
   return ids.filter((id) => cluster.nodeOf(slotOf(nameKeys('', id).places())) === cluster.nodes[index]);
 }
 
-/** Calls back when a part of the slot has moved. */
-async function moveSlot(
-  slot: number,
-  from: RedisServer,
-  to: RedisServer,
-  atHalf = async (): Promise<void> => undefined,
-): Promise<void> {
-  await beginMove(slot, from, to);
-  const names = async (): Promise<string[]> => {
-    const lines = (await from.say('CLUSTER', 'GETKEYSINSLOT', slot, 100)).split('\r\n');
-    return lines.filter((line) => line.includes('{'));
-  };
-  const move = async (name: string): Promise<unknown> =>
-    await from.say('MIGRATE', '127.0.0.1', to.port, name, 0, 5_000);
-  const [first = ''] = await names();
-  await move(first);
-  await atHalf();
-  for (let left = await names(); left.length > 0; left = await names()) {
-    for (const name of left) await move(name);
-  }
-  const toId = await cluster.idOf(to);
-  for (const node of [to, from])
-    assert.match(await node.say('CLUSTER', 'SETSLOT', slot, 'NODE', toId), /^\+OK/);
-}
-
-async function beginMove(slot: number, from: RedisServer, to: RedisServer): Promise<void> {
-  const [fromId, toId] = [await cluster.idOf(from), await cluster.idOf(to)];
-  assert.match(await to.say('CLUSTER', 'SETSLOT', slot, 'IMPORTING', fromId), /^\+OK/);
-  assert.match(await from.say('CLUSTER', 'SETSLOT', slot, 'MIGRATING', toId), /^\+OK/);
-}
-
 test('a slot that stays between two nodes is told as that, and its neighbours are served', async (t) => {
   const store = await openAt(t, freshUrl());
   const moving = keyOn(0);
@@ -332,7 +301,7 @@ test('a slot that stays between two nodes is told as that, and its neighbours ar
   // They have the same breaker.
   const neighbour = keysOn(0).find((keyId) => slotOfKey(keyId) !== slot);
   assert.ok(neighbour);
-  await beginMove(slot, from, to);
+  await cluster.beginMove(slot, from, to);
   t.after(async () => {
     for (const node of [from, to]) await node.say('CLUSTER', 'SETSLOT', slot, 'STABLE');
   });
@@ -374,7 +343,7 @@ test('a key is found while the slot of all keys is moving, whichever half of it 
   const from = cluster.nodeOf(slot);
   const to = cluster.nodes.find((node) => node !== from);
   assert.ok(to !== undefined);
-  await beginMove(slot, from, to);
+  await cluster.beginMove(slot, from, to);
   const secret = Buffer.from(one.secrets[0]?.digest ?? '', 'hex').toString('base64url');
   for (const half of [`secret:${secret}`, `record:${other.id}`]) {
     const moved = `${prefix}{keys}:${half}`;
@@ -383,7 +352,7 @@ test('a key is found while the slot of all keys is moving, whichever half of it 
   for (const record of [one, other]) {
     assert.deepEqual(await store.keys.findKey(record.secrets[0]?.digest ?? ''), record);
   }
-  await moveSlot(slot, from, to);
+  await cluster.moveSlot(slot, from, to);
 });
 
 test('a cluster that was away at the start is found, and so is one that came back at other addresses', async (t) => {
