@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { countersAt } from '../../../../src/quota/counters.ts';
+import { manyLeases } from '../../../../src/quota/leases/lease-steps.ts';
 import { Leases } from '../../../../src/quota/leases/leases.ts';
 import { StoreUnavailable, Unreadable, type Ledger } from '../../../../src/stores/ledger.ts';
 import { aPlan, aQuota } from '../../../helpers/a-plan.ts';
@@ -301,6 +302,44 @@ test('a key makes no other draw while one of its own may have run, and makes it 
   const cancels = scene.ledger.calls.get('cancelDraw');
   await take(leases, plan, 5);
   assert.equal(scene.ledger.calls.get('cancelDraw'), cancels, 'what is undone is not in doubt any more');
+});
+
+test('so it is among so many keys that what has just been drawn for is forgotten', async () => {
+  const { scene, leases } = openLeases();
+  const tooDear = { plan: aPlan({ quotas: [aQuota(1)] }), cost: 2 };
+  for (let nth = 0; nth <= manyLeases; nth += 1) await leases.reserve({ keyId: `k${nth}`, ...tooDear });
+  const before = scene.ledger.draws.length;
+  scene.weather.loses = true;
+  for (let turn = 0; turn < 2; turn += 1) {
+    await assert.rejects(take(leases, plan, 5), StoreUnavailable);
+    await scene.clock.pass(100);
+  }
+  assert.equal(scene.ledger.draws.length, before + 1);
+});
+
+test('a key whose draw cannot be undone, as the step for it was dropped, is forgotten when it rests', async () => {
+  const { scene, leases } = openLeases({ stepsMax: 1 });
+  scene.weather.loses = true;
+  await assert.rejects(take(leases, plan, 5), StoreUnavailable);
+  const bob = leases.reserve({ keyId: 'bob', plan, cost: 1 });
+  await assert.rejects(async () => await bob, StoreUnavailable);
+  await scene.clock.pass(3000);
+  assert.deepEqual([leases.counts.leases, leases.counts.droppedSteps], [1, 1]);
+  scene.weather.loses = false;
+  await scene.clock.pass(3000);
+  assert.equal(leases.counts.leases, 0);
+});
+
+test('a draw that cannot be undone, as a counter of it is spoilt, holds up no other', async () => {
+  const scene = createLedgerScene();
+  const spoilt = Promise.reject(new Unreadable('spoilt'));
+  const ledger: Ledger = { ...scene.ledger, cancelDraw: () => spoilt };
+  const leases = new Leases({ ...scene.options, ledger });
+  scene.weather.loses = true;
+  await assert.rejects(take(leases, plan, 5), StoreUnavailable);
+  scene.weather.loses = false;
+  await assert.rejects(take(leases, plan, 5), Unreadable);
+  await take(leases, plan, 5);
 });
 
 test('draws that are never undone, as their keys rest and their steps were dropped, take no place from later ones', async () => {
