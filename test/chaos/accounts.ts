@@ -84,6 +84,11 @@ for (const store of ['sqlite', 'redis', 'cluster'] as const) {
       await Promise.all(calling);
       for (const gateway of gateways) assert.equal((await gateway.stop()).code, 0);
       const lines = all.flatMap((gateway) => gateway.logs());
+      // On a busy machine a gateway may find no store within its last seconds.
+      assert.deepEqual(
+        lines.filter(({ msg }) => String(msg).endsWith('what was owed is lost')),
+        [],
+      );
       for (const key of keys) {
         const charged = lines.reduce((sum, line) => sum + (line['keyId'] === key ? chargeOf(line) : 0), 0);
         assert.equal(await usedOf(scene, key), charged, key);
