@@ -136,12 +136,12 @@ async function takesConnections(port: number): Promise<boolean> {
 }
 
 /**
- * Why a process ended: the line of the error in its log, the signal, as where memory was short, or else the last line. Where the
- * checkout is on this machine stays out of the results.
+ * Why a process ended: the line of the error in its log, or of the first mistake in a configuration; the signal, as where memory was
+ * short; or else the last line. Where the checkout is on this machine stays out of the results.
  */
 export function whyEnded({ signalCode }: ChildProcess, log: string): string {
   const lines = readFileSync(log, 'utf8').trim().split('\n').slice(-50);
-  const error = lines.find((line) => /^(?!\s*throw ).*error/i.test(line)); // Node shows first what threw it
+  const error = lines.find((line) => /^(?!\s*throw ).*error|\.yaml:\d+:\d+: /i.test(line)); // Node shows first what threw it
   const last = signalCode === null ? lines.at(-1) : `killed by ${signalCode}`;
   return (error ?? last ?? '').replaceAll(root, '').slice(0, 300) || 'it said nothing';
 }

@@ -37,6 +37,8 @@ test('why a program ended is told by the error in its log, or the signal, or its
   );
   assert.equal(await ended('kill -9 $$', access), 'killed by SIGKILL');
   assert.equal(await ended('exit 1', access, 'usage: it'), 'usage: it');
+  const mistake = '/tmp/a/gateway-8080.yaml:2:6: listem: unknown option';
+  assert.equal(await ended('exit 1', mistake, 'gatehouse: the configuration is not valid'), mistake);
   assert.equal(await ended('exit 1', `Error: no ${root}bench/key`), 'Error: no bench/key');
   assert.equal(await ended('exit 1'), 'it said nothing');
 });
