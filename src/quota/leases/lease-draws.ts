@@ -118,7 +118,7 @@ export class LeaseDraws {
 
   /** True when the line got its answer or part of it; false when the store and the process disagree on the time. */
   async #drawOnce(lease: Lease): Promise<boolean> {
-    const { inDoubt } = lease;
+    const inDoubt = this.#steps.drawInDoubt(lease.keyId);
     if (inDoubt !== undefined && !(await this.#undo(lease, inDoubt))) return true;
     const askedAt = this.#time.tick();
     this.refresh(lease, askedAt);
@@ -157,7 +157,7 @@ export class LeaseDraws {
   /** Where answers are lost, each further draw would take units that come back late. */
   async #undo(lease: Lease, draw: DrawOrder): Promise<boolean> {
     try {
-      await this.#steps.undo(lease, draw);
+      await this.#steps.undo(draw);
       return true;
     } catch (error) {
       this.#storeFailed(lease, error);
@@ -202,7 +202,7 @@ export class LeaseDraws {
     const mayHaveRun = error instanceof StoreUnavailable && error.mayHaveHappened;
     if (!mayHaveRun) this.#steps.open.end(order.keyId, order.id);
     this.#storeFailed(lease, error);
-    if (mayHaveRun) this.#steps.cancel(lease, order, askedAt);
+    if (mayHaveRun) this.#steps.cancel(order, askedAt);
   }
 
   #storeFailed(lease: Lease, error: unknown): void {

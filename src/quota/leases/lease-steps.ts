@@ -28,6 +28,8 @@ export class LeaseSteps {
   readonly outbox: Outbox;
   readonly owed: Owed;
   readonly open = new OpenSteps();
+  /** Each key's latest draw, while it may have run without our hearing of it. No other is made before it is undone. */
+  readonly #inDoubt = new Map<string, DrawOrder>();
   readonly #options: LeaseStepsOptions;
 
   constructor(options: LeaseStepsOptions) {
@@ -75,18 +77,23 @@ export class LeaseSteps {
   }
 
   /** Undoes a draw that was sent then and may have run, sooner or later. */
-  cancel(lease: Lease, draw: DrawOrder, sentAt: number): void {
-    lease.inDoubt = draw;
-    const run = (): Promise<void> => this.undo(lease, draw);
+  cancel(draw: DrawOrder, sentAt: number): void {
+    const { keyId, id } = draw;
+    this.#inDoubt.set(keyId, draw);
+    const run = (): Promise<void> => this.undo(draw);
     const end = (): void => {
-      this.open.end(draw.keyId, draw.id);
-      lease.endDoubt(draw);
+      this.open.end(keyId, id);
+      this.#endDoubt(draw);
     };
     this.#post({ expendable: 'next', repeatableForMs: repeatableForEver, run, end }, sentAt);
   }
 
+  drawInDoubt(keyId: string): DrawOrder | undefined {
+    return this.#inDoubt.get(keyId);
+  }
+
   /** Undoes a draw now. Rejects with `StoreUnavailable`. */
-  async undo(lease: Lease, draw: DrawOrder): Promise<void> {
+  async undo(draw: DrawOrder): Promise<void> {
     let isInDoubt = false;
     try {
       await this.#options.ledger.cancelDraw({ ...draw, openFrom: this.open.from(draw.keyId, draw.id) });
@@ -95,7 +102,7 @@ export class LeaseSteps {
       isInDoubt = isOutage(error);
       throw error;
     } finally {
-      if (!isInDoubt) lease.endDoubt(draw);
+      if (!isInDoubt) this.#endDoubt(draw);
     }
   }
 
@@ -132,6 +139,10 @@ export class LeaseSteps {
       },
       end: () => this.open.end(keyId, id),
     });
+  }
+
+  #endDoubt(draw: DrawOrder): void {
+    if (this.#inDoubt.get(draw.keyId) === draw) this.#inDoubt.delete(draw.keyId);
   }
 
   #post(step: Step, inDoubtSince?: number): void {

@@ -80,8 +80,8 @@ export class LeaseSweep {
       else if (!idle && !this.#isStranded(lease, restedMs)) this.#trim(lease, mono);
       else this.#steps.retire(lease);
     }
-    if (lease.units > 0 || lease.inDoubt !== undefined) return;
-    if (idle || (restedMs >= sweepMs && this.#mayGoEarly(lease, mono))) this.#steps.close(lease);
+    if (lease.units === 0 && (idle || (restedMs >= sweepMs && this.#mayGoEarly(lease, mono))))
+      this.#steps.close(lease);
   }
 
   /**

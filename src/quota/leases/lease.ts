@@ -1,6 +1,6 @@
 import type { Line, Spot } from '../../collections/line.ts';
 import type { PlanRule } from '../../config/plan-rule.ts';
-import { endOfTime, type Counter, type DrawOrder } from '../../stores/ledger.ts';
+import { endOfTime, type Counter } from '../../stores/ledger.ts';
 import type { RoomSpot } from '../../waiting/waiting-room.ts';
 import { countingAt, runsAt, type Counting } from './counting.ts';
 import { sizeLease } from './lease-size.ts';
@@ -41,8 +41,6 @@ export class Lease {
   waiting: Line<Waiter> | undefined;
   /** No longer in the book: it holds nothing ahead, and what comes back for it goes to the store. */
   gone = false;
-  /** Its latest draw, while it may have run without our hearing of it. No other is made before it is undone. */
-  inDoubt: DrawOrder | undefined;
   #counting = noneYet;
   #lastUsed: readonly number[] | undefined;
   #lastCounters = noneYet.counters;
@@ -235,13 +233,8 @@ export class Lease {
     this.#deniedUntil = 0;
   }
 
-  endDoubt(draw: DrawOrder): void {
-    if (this.inDoubt === draw) this.inDoubt = undefined;
-  }
-
   /** Whether it knows of nothing but a draw that was spent at once. */
   isBare(mono: number): boolean {
-    if (this.inDoubt !== undefined) return false;
     return this.#units === 0 && this.#size === 0 && this.#told === 0 && !this.hasDenied(mono);
   }
 

@@ -74,7 +74,7 @@ test('units that find no room to go back are kept until there is', async () => {
   scene.weather.loses = true;
   await assert.rejects(async () => await leases.reserve({ keyId: 'bob', plan, cost: 1 }), StoreUnavailable);
   await scene.clock.pass(3000);
-  assert.equal(leases.counts.leases, 2, 'one holds units, one has a draw in doubt');
+  assert.equal(leases.counts.leases, 1);
   scene.weather.loses = false;
   await scene.clock.pass(3000);
   assert.equal(scene.ledger.used('ada', 'month', may), spent);
@@ -302,6 +302,18 @@ test('a key makes no other draw while one of its own may have run, and makes it 
   const cancels = scene.ledger.calls.get('cancelDraw');
   await take(leases, plan, 5);
   assert.equal(scene.ledger.calls.get('cancelDraw'), cancels, 'what is undone is not in doubt any more');
+});
+
+test('nor does a key that comes under two plans by turns', async () => {
+  const { scene, leases } = openLeases();
+  const other = aPlan({ quotas: plan.quotas });
+  scene.weather.loses = true;
+  for (let turn = 0; turn < 10; turn += 1) {
+    await assert.rejects(take(leases, plan), StoreUnavailable);
+    await assert.rejects(take(leases, other), StoreUnavailable);
+    await scene.clock.pass(100);
+  }
+  assert.equal(scene.ledger.draws.length, 1);
 });
 
 test('so it is among so many keys that what has just been drawn for is forgotten', async () => {
