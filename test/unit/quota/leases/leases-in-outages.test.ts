@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { countersAt } from '../../../../src/quota/counters.ts';
 import { manyLeases } from '../../../../src/quota/leases/lease-steps.ts';
 import { Leases } from '../../../../src/quota/leases/leases.ts';
-import { StoreUnavailable, Unreadable, type Ledger } from '../../../../src/stores/ledger.ts';
+import { StoreUnavailable, Unreadable, type DrawOrder, type Ledger } from '../../../../src/stores/ledger.ts';
 import { aPlan, aQuota } from '../../../helpers/a-plan.ts';
 import { may, openLeases, openWarm, plan, readMonth, take, warmUp } from '../../../helpers/lease-callers.ts';
 import { createLedgerScene } from '../../../helpers/ledger-scene.ts';
@@ -304,6 +304,24 @@ test('a key makes no other draw while one of its own may have run, and makes it 
   assert.equal(scene.ledger.calls.get('cancelDraw'), cancels, 'what is undone is not in doubt any more');
 });
 
+test('nor while the one before that is undone once more', async () => {
+  const scene = createLedgerScene();
+  let undone = 0;
+  const cancelDraw: Ledger['cancelDraw'] = (draw) =>
+    scene.ledger.draws.indexOf(draw as DrawOrder) < undone
+      ? Promise.resolve()
+      : Promise.reject(new StoreUnavailable('lost', { mayHaveHappened: true }));
+  const leases = new Leases({ ...scene.options, ledger: { ...scene.ledger, cancelDraw } });
+  scene.weather.loses = true;
+  await assert.rejects(take(leases), StoreUnavailable);
+  undone = 1;
+  await assert.rejects(take(leases), StoreUnavailable);
+  await scene.clock.pass(3000);
+  assert.equal(leases.counts.waitingSteps, 1);
+  await assert.rejects(take(leases), StoreUnavailable);
+  assert.equal(scene.ledger.draws.length, 2);
+});
+
 test('nor does a key that comes under two plans by turns', async () => {
   const { scene, leases } = openLeases();
   const other = aPlan({ quotas: plan.quotas });
@@ -342,16 +360,17 @@ test('a key whose draw cannot be undone, as the step for it was dropped, is forg
   assert.equal(leases.counts.leases, 0);
 });
 
-test('a draw that cannot be undone, as a counter of it is spoilt, holds up no other', async () => {
-  const scene = createLedgerScene();
-  const spoilt = Promise.reject(new Unreadable('spoilt'));
-  const ledger: Ledger = { ...scene.ledger, cancelDraw: () => spoilt };
-  const leases = new Leases({ ...scene.options, ledger });
+test('a draw whose counter cannot be read any more holds up none of the next period', async () => {
+  const minute = aPlan({ quotas: [aQuota(10, 'minute')] });
+  const scene = createLedgerScene(noon + 59_000);
+  const spoilt = { cancelDraw: () => Promise.reject(new Unreadable('spoilt')) };
+  const leases = new Leases({ ...scene.options, ledger: { ...scene.ledger, ...spoilt } });
   scene.weather.loses = true;
-  await assert.rejects(take(leases, plan, 5), StoreUnavailable);
+  await assert.rejects(take(leases, minute), StoreUnavailable);
   scene.weather.loses = false;
-  await assert.rejects(take(leases, plan, 5), Unreadable);
-  await take(leases, plan, 5);
+  await scene.clock.pass(2000);
+  await take(leases, minute);
+  assert.equal(leases.counts.waitingSteps, 1);
 });
 
 test('draws that are never undone, as their keys rest and their steps were dropped, take no place from later ones', async () => {
@@ -359,14 +378,14 @@ test('draws that are never undone, as their keys rest and their steps were dropp
   const fail = (keyId: string): Promise<void> =>
     assert.rejects(async () => await leases.reserve({ keyId, plan, cost: 1 }), StoreUnavailable);
   scene.weather.loses = true;
-  for (const keyId of ['k1', 'k2', 'k3']) await fail(keyId);
+  for (const keyId of ['k1', 'k2', 'k3', 'k1']) await fail(keyId);
   scene.weather.loses = false;
   await scene.clock.pass(3000);
   scene.weather.loses = true;
   for (const keyId of ['k4', 'k5', 'k4', 'k5']) await fail(keyId);
   assert.deepEqual(
     scene.ledger.draws.map(({ keyId }) => keyId),
-    ['k1', 'k2', 'k3', 'k4', 'k5'],
+    ['k1', 'k2', 'k3', 'k1', 'k4', 'k5'],
   );
 });
 
