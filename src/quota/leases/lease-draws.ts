@@ -174,8 +174,7 @@ export class LeaseDraws {
     const want = Math.max(need, ahead - held);
     lease.beginDraw({ size: ahead, most: held + want }, mono);
     const { keyId, counters } = lease;
-    const id = this.#steps.open.begin(keyId);
-    const openFrom = this.#steps.open.from(keyId, id);
+    const { id, openFrom } = this.#steps.open.begin(keyId);
     return { id, openFrom, keyId, counters, need, want, holder: this.#access.holder, held };
   }
 

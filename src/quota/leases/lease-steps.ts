@@ -96,7 +96,7 @@ export class LeaseSteps {
   async undo(draw: DrawOrder): Promise<void> {
     let isInDoubt = false;
     try {
-      await this.#options.ledger.cancelDraw({ ...draw, openFrom: this.open.from(draw.keyId, draw.id) });
+      await this.#options.ledger.cancelDraw(draw);
     } catch (error) {
       // What cannot be read may stay so, and holds up no other draw.
       isInDoubt = isOutage(error);
@@ -129,15 +129,14 @@ export class LeaseSteps {
    */
   #move(how: 'giveBack' | 'charge', move: Move, terms: Pick<Step, 'expendable' | 'repeatableForMs'>): void {
     const { keyId } = move;
-    let id = '';
+    let step = { id: '', openFrom: 0 };
     this.#post({
       ...terms,
       run: (again) => {
-        if (!again) id = this.open.begin(keyId);
-        const order = { id, openFrom: this.open.from(keyId, id), ...this.#withHeld(move, again) };
-        return this.#options.ledger[how](order);
+        if (!again) step = this.open.begin(keyId);
+        return this.#options.ledger[how]({ ...step, ...this.#withHeld(move, again) });
       },
-      end: () => this.open.end(keyId, id),
+      end: () => this.open.end(keyId, step.id),
     });
   }
 

@@ -1,3 +1,4 @@
+import type { StepOrder } from '../../stores/ledger.ts';
 import { FreshIds } from '../fresh-ids.ts';
 
 /**
@@ -9,13 +10,14 @@ export class OpenSteps {
   /** By key, as they were given out. */
   readonly #open = new Map<string, string[]>();
 
-  /** Gives out an id, whose step is sent now. */
-  begin(keyId: string): string {
+  /** What a step that is sent now says of itself, and says again when it is repeated. */
+  begin(keyId: string): Pick<StepOrder, 'id' | 'openFrom'> {
     const id = this.#ids.next();
     const open = this.#open.get(keyId);
     if (open === undefined) this.#open.set(keyId, [id]);
     else open.push(id);
-    return id;
+    const lowest = open?.[0] ?? id;
+    return { id, openFrom: Number(lowest.slice(lowest.lastIndexOf('.') + 1)) };
   }
 
   /** What became of it is known, or it is given up. */
@@ -23,13 +25,7 @@ export class OpenSteps {
     const open = this.#open.get(keyId);
     const at = open?.indexOf(id) ?? -1;
     if (open === undefined || at < 0) return;
-    open.splice(at, 1);
-    if (open.length === 0) this.#open.delete(keyId);
-  }
-
-  /** The lowest number among those of the key, and that of this id. */
-  from(keyId: string, id: string): number {
-    const lowest = this.#open.get(keyId)?.[0] ?? id;
-    return Number(lowest.slice(lowest.lastIndexOf('.') + 1));
+    if (open.length === 1) this.#open.delete(keyId);
+    else open.splice(at, 1);
   }
 }
