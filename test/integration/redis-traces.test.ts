@@ -171,15 +171,22 @@ test('however old they are, steps are remembered until sixteen follow', async (t
 
 test('a step that may come again is remembered however many follow, and however long it takes', async (t) => {
   const { redis, ledger } = await ownRedis(t);
+  const late = someUnits({ counters: many, units: 7 });
+  const takeOthers = async (count: number, openFrom: number): Promise<void> => {
+    for (let taken = 0; taken < count; taken += 1) {
+      await ledger.charge(someUnits({ counters: many, openFrom }));
+      await age(redis);
+    }
+  };
+  await takeOthers(15, late.openFrom);
   const charge = someUnits({ counters: many, units: 5 });
-  const { openFrom } = charge;
+  await ledger.charge({ ...charge, openFrom: late.openFrom });
+  await takeOthers(20, late.openFrom);
+  await ledger.charge(late);
+  assert.equal(await usedOf(ledger, many), '47', 'nor is one that has not come yet taken for forgotten');
+  await takeOthers(40, charge.openFrom);
   await ledger.charge(charge);
-  for (let following = 0; following < 60; following += 1) {
-    await age(redis);
-    await ledger.charge(someUnits({ counters: many, openFrom }));
-  }
-  await ledger.charge(charge);
-  assert.equal(await usedOf(ledger, many), '65');
+  assert.equal(await usedOf(ledger, many), '87');
   const [latest, earlier] = names.steps('a');
   assert.equal(await number(redis.say('HEXISTS', earlier, `:${charge.id}`)), 1);
   assert.ok((await number(redis.say('HLEN', latest))) > 40);
@@ -231,6 +238,9 @@ test('no step is taken again when it is forgotten, nor is one taken that comes s
     await ledger.giveBack(highest);
     await ledger.giveBack(lower);
   });
+  await rotate(redis, ledger);
+  // By itself this goes after an hour.
+  await redis.say('DEL', names.steps('a')[1]);
   await rotate(redis, ledger);
   await ledger.draw(aDraw({ counters: many }));
   const used = await usedOf(ledger, many);
