@@ -347,19 +347,6 @@ test('so it is among so many keys that what has just been drawn for is forgotten
   assert.equal(scene.ledger.draws.length, before + 1);
 });
 
-test('a key whose draw cannot be undone, as the step for it was dropped, is forgotten when it rests', async () => {
-  const { scene, leases } = openLeases({ stepsMax: 1 });
-  scene.weather.loses = true;
-  await assert.rejects(take(leases, plan, 5), StoreUnavailable);
-  const bob = leases.reserve({ keyId: 'bob', plan, cost: 1 });
-  await assert.rejects(async () => await bob, StoreUnavailable);
-  await scene.clock.pass(3000);
-  assert.deepEqual([leases.counts.leases, leases.counts.droppedSteps], [1, 1]);
-  scene.weather.loses = false;
-  await scene.clock.pass(3000);
-  assert.equal(leases.counts.leases, 0);
-});
-
 test('a draw whose counter cannot be read any more holds up none of the next period', async () => {
   const minute = aPlan({ quotas: [aQuota(10, 'minute')] });
   const scene = createLedgerScene(noon + 59_000);
