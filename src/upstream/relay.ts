@@ -79,7 +79,7 @@ export class Relay implements AnswerListener, Guest {
   /** The client takes nothing, so it is not the upstream we wait for. */
   #isPaused = false;
   #status = 0;
-  #raw: readonly string[] = [];
+  #raw: readonly string[] | undefined;
   /** The start of the body, which may turn out to be all of it. */
   #held: Buffer | undefined;
   /** Writes everything that is not held. */
@@ -207,12 +207,13 @@ export class Relay implements AnswerListener, Guest {
     this.#parts.listener.resolve();
   }
 
-  /** Gives the head to the client's response, once. False when the exchange is over; until it is given there can still be a refusal. */
+  /** Gives the head to the client's response, once. False when there is none to give; until it is given there can still be a refusal. */
   #giveHead(): boolean {
-    if (this.#state === 'over') return false;
+    const raw = this.#raw;
+    if (this.#state === 'over' || raw === undefined) return false;
     if (this.#progress.answered !== undefined) return true;
     try {
-      const parts = { raw: this.#takeCost(this.#raw), ourHeaders: this.#parts.ourHeaders() };
+      const parts = { raw: this.#takeCost(raw), ourHeaders: this.#parts.ourHeaders() };
       writeAnswerHead(this.#res, this.#status, parts);
     } catch (error) {
       this.breakOff(errorOf(error));
