@@ -1,5 +1,3 @@
-import { Alarm } from '../../waiting/alarm.ts';
-import { systemClock } from '../../waiting/clock.ts';
 import { idleMsMax, type KeptConnections } from '../seats.ts';
 import type { TargetConnection } from './target-connection.ts';
 
@@ -7,7 +5,7 @@ import type { TargetConnection } from './target-connection.ts';
 export class IdleConnections implements KeptConnections {
   /** The one used last is at the end, and is used first, so that those not needed grow old. */
   readonly #resting: TargetConnection[] = [];
-  readonly #sweep = new Alarm({ clock: systemClock, afterMs: sweepEveryMs, ring: () => this.#closeOld() });
+  #sweep: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   get count(): number {
@@ -20,7 +18,7 @@ export class IdleConnections implements KeptConnections {
     if (restMs <= 0 || this.#isClosed) return connection.close();
     connection.rest(restMs);
     this.#resting.push(connection);
-    this.#sweep.set();
+    if (this.#sweep === undefined) this.#sweepLater();
   }
 
   /** One that can be used again; spent ones are closed on the way. */
@@ -49,13 +47,19 @@ export class IdleConnections implements KeptConnections {
   /** Closes them all, and from now on those that would be kept. */
   close(): void {
     this.#isClosed = true;
+    clearTimeout(this.#sweep);
     for (const connection of this.#resting.splice(0)) connection.close();
   }
 
+  #sweepLater(): void {
+    this.#sweep = setTimeout(() => this.#closeOld(), sweepEveryMs).unref();
+  }
+
   #closeOld(): void {
+    this.#sweep = undefined;
     const now = performance.now();
     for (const connection of this.#resting.filter((one) => one.isSpent(now))) connection.close();
-    if (this.#resting.length > 0) this.#sweep.set();
+    if (this.#resting.length > 0) this.#sweepLater();
   }
 }
 
