@@ -8,12 +8,11 @@ import { parse, stringify } from 'yaml';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { lifetime } from '../../src/quota/periods.ts';
 import { openStore } from '../../src/stores/open-store.ts';
-import { nameKeys, slotOf } from '../../src/stores/redis/names.ts';
 import { until, type Scene } from '../helpers/poll.ts';
 import { call, keysOf, openQuotaScene, workPath, type QuotaScene } from '../helpers/quota-scene.ts';
 import { createRandom } from '../helpers/random.ts';
 import type { RecordedRequest } from '../helpers/recording-upstream.ts';
-import { startRedisCluster } from '../helpers/redis-cluster.ts';
+import { slotOfKey, startRedisCluster } from '../helpers/redis-cluster.ts';
 import { durable, startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
 import type { Gateway, LogLine, Yaml } from '../helpers/start-gateway.ts';
 import { startTcpProxy } from '../helpers/tcp-proxy.ts';
@@ -113,7 +112,7 @@ async function openScene(
     const { url, nodes } = cluster;
     const places = new Map(
       keys.map((key) => {
-        const slot = slotOf(nameKeys('gatehouse:', key).places());
+        const slot = slotOfKey(key);
         return [slot, cluster.nodeOf(slot)] as const;
       }),
     );

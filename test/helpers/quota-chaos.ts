@@ -6,10 +6,9 @@ import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { lifetime } from '../../src/quota/periods.ts';
 import type { Counter, Ledger, Usage } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
-import { nameKeys, slotOf } from '../../src/stores/redis/names.ts';
 import { until, type Scene } from './poll.ts';
 import { call, keysOf, openQuotaScene, type Answer, type QuotaScene } from './quota-scene.ts';
-import { startRedisCluster } from './redis-cluster.ts';
+import { slotOfKey, startRedisCluster } from './redis-cluster.ts';
 import { durable, startRedisServer, type RedisServer } from './redis-server.ts';
 import type { Gateway } from './start-gateway.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
@@ -68,7 +67,7 @@ export async function startChaos(t: Scene, options: ChaosOptions): Promise<Chaos
 
   const limitOf = (key: string): number => options.limits[key] ?? assert.fail(`no key ${key}`);
   const parts = { callers: options.callers, scene, gateways, start, proxy };
-  const redisOf = (key: string) => cluster?.nodeOf(slotOf(nameKeys('gatehouse:', key).places())) ?? redis;
+  const redisOf = (key: string) => cluster?.nodeOf(slotOfKey(key)) ?? redis;
   const spendWith = (key: string): Spending =>
     spendingOf(t, { ...parts, key, limit: limitOf(key), redis: redisOf(key) });
 

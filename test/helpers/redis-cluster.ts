@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
+import { nameKeys, slotOf } from '../../src/stores/redis/names.ts';
 import { until, type Scene } from './poll.ts';
 import { durable, startRedisServer, type RedisServer } from './redis-server.ts';
 
 const SLOTS = 16_384;
+
+/** The slot of all that the ledger keeps of an API key, whatever the prefix. */
+export function slotOfKey(keyId: string): number {
+  return slotOf(nameKeys('', keyId).places());
+}
 
 /** Three masters on the loopback. */
 export interface RedisCluster {

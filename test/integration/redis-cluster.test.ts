@@ -20,7 +20,7 @@ import { aDraw, usedOf } from '../helpers/ledger-orders.ts';
 import { testLedger } from '../helpers/ledger-suite.ts';
 import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
-import { startRedisCluster, type RedisCluster } from '../helpers/redis-cluster.ts';
+import { slotOfKey, startRedisCluster, type RedisCluster } from '../helpers/redis-cluster.ts';
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
 import { counters, DEADLINE_MS, failureOf, openAt, outcomeOf, recovers } from '../helpers/store-faults.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
@@ -214,7 +214,7 @@ test('a node that dies while a slot moves to it fails the calls for this slot, a
   const prefix = `${randomUUID()}:`;
   const store = await openAt(t, `${cluster.url}?prefix=${prefix}`);
   const keyId = keyOn(0);
-  const slot = slotOf(nameKeys(prefix, keyId).places());
+  const slot = slotOfKey(keyId);
   const [from, to] = cluster.nodes as readonly [RedisServer, RedisServer];
   await store.ledger.draw(aDraw({ counters, keyId: keyOn(1) }));
   await cluster.beginMove(slot, from, to);
@@ -234,7 +234,7 @@ test('a slot that moves to another node while its key is drawn from loses nothin
   // What fails here fails by an answer.
   const store = await openAt(t, `${cluster.url}?prefix=${prefix}`);
   const [keyId = '', neighbour = ''] = keysOn(2);
-  const slot = slotOf(nameKeys(prefix, keyId).places());
+  const slot = slotOfKey(keyId);
   const [to, , from] = cluster.nodes as readonly [RedisServer, RedisServer, RedisServer];
   const stop = new AbortController();
   t.after(() => stop.abort());
@@ -290,13 +290,13 @@ function keyOn(index: number): string {
 /** API keys whose slots, different ones, are served by the node. */
 function keysOn(index: number): readonly string[] {
   const ids = Array.from({ length: 50 }, (_, attempt) => `key-${attempt}`);
-  return ids.filter((id) => cluster.nodeOf(slotOf(nameKeys('', id).places())) === cluster.nodes[index]);
+  return ids.filter((id) => cluster.nodeOf(slotOfKey(id)) === cluster.nodes[index]);
 }
 
 test('a slot that stays between two nodes is told as that, and its neighbours are served', async (t) => {
   const store = await openAt(t, freshUrl());
   const moving = keyOn(0);
-  const slot = slotOf(nameKeys('', moving).places());
+  const slot = slotOfKey(moving);
   const [from, to] = [cluster.nodeOf(slot), cluster.nodes[1] as RedisServer];
   // They have the same breaker.
   const neighbour = keysOn(0).find((keyId) => slotOfKey(keyId) !== slot);
@@ -312,8 +312,6 @@ test('a slot that stays between two nodes is told as that, and its neighbours ar
   }
   assert.equal((await store.ledger.draw(aDraw({ counters, keyId: neighbour }))).kind, 'drawn');
 });
-
-const slotOfKey = (keyId: string): number => slotOf(nameKeys('', keyId).places());
 
 test('keys live in a cluster, and a change of one is heard', async (t) => {
   const store = await openAt(t, freshUrl());
