@@ -12,7 +12,7 @@ import { until, type Scene } from '../helpers/poll.ts';
 import { call, keysOf, openQuotaScene, workPath, type QuotaScene } from '../helpers/quota-scene.ts';
 import { createRandom } from '../helpers/random.ts';
 import type { RecordedRequest } from '../helpers/recording-upstream.ts';
-import { slotOfKey, startRedisCluster } from '../helpers/redis-cluster.ts';
+import { isWell, slotOfKey, startRedisCluster } from '../helpers/redis-cluster.ts';
 import { durable, startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
 import type { Gateway, LogLine, Yaml } from '../helpers/start-gateway.ts';
 import { startTcpProxy } from '../helpers/tcp-proxy.ts';
@@ -51,7 +51,7 @@ for (const store of ['sqlite', 'redis', 'cluster'] as const) {
       t.diagnostic(`seed ${seed}`);
       const random = createRandom(seed);
       const config = { plans, routes, keys: keys.flatMap((key) => keysOf(key, key)) };
-      const { scene, faults: ofStore } = await openScene(t, store, config);
+      const { scene, faults: ofStore, recovers } = await openScene(t, store, config);
       scene.upstream.handler = answer;
       const gateways = await Promise.all([scene.start(), scene.start(), scene.start()]);
       const all = [...gateways];
@@ -81,6 +81,7 @@ for (const store of ['sqlite', 'redis', 'cluster'] as const) {
       }
       ending.abort();
       await Promise.all(calling);
+      await recovers?.();
       for (const gateway of gateways) assert.equal((await gateway.stop()).code, 0);
       const lines = all.flatMap((gateway) => gateway.logs());
       // On a busy machine a gateway may find no store within its last seconds.
@@ -97,12 +98,16 @@ for (const store of ['sqlite', 'redis', 'cluster'] as const) {
   );
 }
 
-/** The store, and what can go wrong with it. */
+/** The store, what can go wrong with it, and the wait for it where it is not there at once after that. */
 async function openScene(
   t: Scene,
   store: 'sqlite' | 'redis' | 'cluster',
   config: Yaml,
-): Promise<{ readonly scene: QuotaScene; readonly faults: Faults }> {
+): Promise<{
+  readonly scene: QuotaScene;
+  readonly faults: Faults;
+  readonly recovers?: () => Promise<unknown>;
+}> {
   if (store === 'sqlite') {
     const scene = await openQuotaScene(t, config);
     return { scene, faults: { 'a writer that holds the file': () => holdFile(scene.store) } };
@@ -116,8 +121,10 @@ async function openScene(
         return [slot, cluster.nodeOf(slot)] as const;
       }),
     );
+    const recovers = () => until(async () => (await Promise.all(nodes.map(isWell))).every(Boolean));
     return {
       scene: await openQuotaScene(t, config, url),
+      recovers,
       faults: {
         'a node that stops and goes on': () => standStill(pick(nodes)),
         'a node that is killed and started again': async () => {
@@ -130,7 +137,7 @@ async function openScene(
         'a slot that moves': async () => {
           const [slot, from] = pick([...places]);
           const to = pick(nodes.filter((node) => node !== from));
-          await until(async () => (await Promise.all(nodes.map(isWell))).every(Boolean));
+          await recovers();
           await cluster.moveSlot(slot, from, to, () => pause(Math.random() * 1500));
           places.set(slot, to);
         },
@@ -159,10 +166,6 @@ async function openScene(
       'a Redis that stops and goes on': () => standStill(redis),
     },
   };
-}
-
-async function isWell(node: RedisServer): Promise<boolean> {
-  return (await node.say('CLUSTER', 'INFO')).includes('cluster_state:ok');
 }
 
 async function standStill(redis: RedisServer): Promise<void> {

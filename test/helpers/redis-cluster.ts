@@ -48,6 +48,11 @@ export async function startRedisCluster(t: Scene): Promise<RedisCluster> {
   };
 }
 
+/** Whether the node takes commands, which one that comes back as a master does two seconds later (CLUSTER_WRITABLE_DELAY). */
+export async function isWell(node: RedisServer): Promise<boolean> {
+  return (await node.say('CLUSTER', 'INFO')).includes('cluster_state:ok');
+}
+
 async function idOf(node: RedisServer): Promise<string> {
   return /[0-9a-f]{40}/.exec(await node.say('CLUSTER', 'MYID'))?.[0] ?? '';
 }

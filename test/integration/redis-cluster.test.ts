@@ -20,7 +20,7 @@ import { aDraw, usedOf } from '../helpers/ledger-orders.ts';
 import { testLedger } from '../helpers/ledger-suite.ts';
 import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
-import { slotOfKey, startRedisCluster, type RedisCluster } from '../helpers/redis-cluster.ts';
+import { isWell, slotOfKey, startRedisCluster, type RedisCluster } from '../helpers/redis-cluster.ts';
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
 import { counters, DEADLINE_MS, failureOf, openAt, outcomeOf, recovers } from '../helpers/store-faults.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
@@ -100,7 +100,7 @@ test('a node that takes its first slot is connected to before it is asked', asyn
   const old = await startRedisServer(t, { args });
   const fresh = await startRedisServer(t, { args });
   await old.say('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383);
-  await until(async () => (await old.say('CLUSTER', 'INFO')).includes('cluster_state:ok'));
+  await until(() => isWell(old));
   await old.say('CLUSTER', 'MEET', '127.0.0.1', fresh.port);
   const store = await openAt(t, `redis+cluster://127.0.0.1:${old.port}`);
   await until(async () => (await outcomeOf(store.ping())) === undefined);
@@ -146,12 +146,13 @@ test('a probe asks the node that has all keys, whichever others are away', async
 test('a node that is killed and comes back is found again, with the usage that it kept', async (t) => {
   const store = await openAt(t, freshUrl());
   const keyId = keyOn(1);
+  const home = cluster.nodeOf(slotOfKey(keyId));
   await store.ledger.draw(aDraw({ counters, keyId, want: 5 }));
-  await cluster.nodes[1]?.stop();
+  await home.stop();
   const order = aDraw({ counters, keyId });
   await failureOf(store.ledger.draw(order));
   assert.equal((await store.ledger.draw(aDraw({ counters, keyId: keyOn(2) }))).kind, 'drawn');
-  await startAgain(cluster.nodes[1]);
+  await startAgain(home);
   const more = await recovers(store, keyId);
   await store.ledger.cancelDraw(order);
   assert.equal(await usedOf(store.ledger, counters, keyId), String(5 + more));
@@ -276,10 +277,9 @@ test('a slot that moves to another node while its key is drawn from loses nothin
   assert.match(await to.say('CLUSTER', 'COUNTKEYSINSLOT', slot), /^:[1-9]/);
 });
 
-/** A node that comes back as a master refuses writes for two seconds by itself (CLUSTER_WRITABLE_DELAY). */
-async function startAgain(node: RedisServer | undefined): Promise<void> {
-  await node?.start();
-  await until(async () => /cluster_state:ok/.test((await node?.say('CLUSTER', 'INFO')) ?? ''));
+async function startAgain(node: RedisServer): Promise<void> {
+  await node.start();
+  await until(() => isWell(node));
 }
 
 /** An API key whose slot is served by the node. */

@@ -5,6 +5,7 @@ import { Unreadable } from '../../src/stores/ledger.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { aCounter, aDraw, someUnits, usedOf } from '../helpers/ledger-orders.ts';
 import { until } from '../helpers/poll.ts';
+import { isWell } from '../helpers/redis-cluster.ts';
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
 import { counters, failureOf, openAt, recovers, ownRedis } from '../helpers/store-faults.ts';
 
@@ -107,7 +108,7 @@ test('all who ask one that has become a replica hear of it, and its connection i
 test('a cluster that looks like one server is asked by a call for each', async (t) => {
   const redis = await startRedisServer(t, { args: ['--cluster-enabled', 'yes'] });
   await redis.say('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383);
-  await until(async () => (await redis.say('CLUSTER', 'INFO')).includes('cluster_state:ok'));
+  await until(() => isWell(redis));
   const { ledger } = await openAt(t, redis.url);
   const [counter = aCounter({})] = counters;
   await redis.say('SET', nameKeys('gatehouse:', 'foreign').counter(counter), 'x');
