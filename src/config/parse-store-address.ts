@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import type { Address, RedisAddress, RedisServers, StoreAddress } from './config.ts';
 
 /** What is wrong with a store address. The message never quotes it, because any part of it may hold a password. */
@@ -143,9 +144,9 @@ function readUser(text: string): [string | undefined, string | undefined] {
 }
 
 function readServer(text: string, defaultPort: number): Address {
-  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]@\s]+))(?::(\d{1,5}))?$/.exec(text);
-  const host = match?.[1] ?? match?.[2];
-  const port = Number(match?.[3] ?? defaultPort);
+  const [, six, name, digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]@\s]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
+  const host = six !== undefined && isIPv6(six) ? six : name;
+  const port = Number(digits ?? defaultPort);
   if (host === undefined || port < 1 || port > 65_535) {
     throw new StoreAddressError('a server is written host:port, and several are separated by commas');
   }

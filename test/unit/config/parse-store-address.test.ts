@@ -60,6 +60,7 @@ const unreadable: readonly (readonly [says: RegExp, ...texts: string[]])[] = [
   [/:password@/, 'redis://swordfish@h'],
   [/%25/, 'redis://u:swordfish%@h', 'redis+sentinel://a/m?sentinelPassword=swordfish%'],
   [/host:port/, 'redis://h:65536', 'redis://h:0', 'redis://', 'redis://a b:1', 'redis://h:1x'],
+  [/host:port/, 'redis://[1:2]:6379', 'redis://[::1', 'redis://[1.2.3.4]', 'redis+cluster://a,[:::]:1'],
   [/redis\+cluster/, 'redis://a,b'],
   [/whole number/, 'redis://h/zero', 'redis://h/db1', 'redis://h/1st', 'redis://h/100000'],
   [/too many parts/, 'redis://h/1/2'],
