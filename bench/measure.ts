@@ -164,6 +164,7 @@ async function runRound(scenario: Scenario, one: Running, options: RunOptions): 
   const before = isBetween(started) ? cpuMs(started.pid) : 0;
   const seen = await runOn(started, paced, pace.seconds, options);
   const after = isBetween(started) ? cpuMs(started.pid) : 0;
+  if (seen.requests === 0) throw new CannotRun(`it answered nothing in ${pace.seconds} s`);
   measured.rounds.push({ ...seen, cpuMs: after - before });
 }
 
