@@ -1,7 +1,7 @@
-import { closeSync, constants, createReadStream, fstatSync, openSync, statSync } from 'node:fs';
+import { constants, createReadStream, fstatSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
-import { addAbortSignal } from 'node:stream';
+import { addAbortSignal, PassThrough, pipeline } from 'node:stream';
 import type { Config } from '../../config/config.ts';
 import { whyUnreadable } from '../../config/read-text.ts';
 import { counted } from '../../config/wording.ts';
@@ -69,10 +69,7 @@ async function takeOver(
   const stop = new AbortController();
   const onStop = (): void => {
     stop.abort();
-    setTimeout(() => {
-      process.off('SIGINT', onStop);
-      if (file !== '-') letOpen(file);
-    }, echoMs).unref();
+    setTimeout(() => process.off('SIGINT', onStop), echoMs).unref();
   };
   process.on('SIGINT', onStop);
   try {
@@ -106,27 +103,24 @@ async function takeOver(
     }
     if (isStopped) return endedBy.SIGINT;
     throw error;
+  } finally {
+    process.off('SIGINT', onStop);
   }
 }
 
-/** Opened only when its first chunk is asked for, which may be never. */
+/**
+ * Opened only when its first chunk is asked for, which may be never. A FIFO may have no writer, or a silent one: then nothing ends
+ * the opening or reading, and who is asked to stop does not wait for it.
+ */
 async function* chunksOf(file: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  yield* createReadStream(file, { signal });
+  const chunks = pipeline(createReadStream(file), new PassThrough(), () => undefined);
+  yield* addAbortSignal(signal, chunks);
 }
 
 /** It may be a key, pasted where a file belongs. A script of npm looks for a relative path in the folder of the package. */
 function unnamed(file: string): string {
   if (file === '-') return 'standard input';
   return isAbsolute(file) ? 'the file to import' : `the file to import, seen from ${process.cwd()},`;
-}
-
-/** Of a FIFO that nobody writes to even the opening waits, for a writer. No other call ends that wait, or lets the process end. */
-function letOpen(file: string): void {
-  try {
-    if (statSync(file).isFIFO()) closeSync(openSync(file, constants.O_WRONLY | constants.O_NONBLOCK));
-  } catch {
-    // It is gone, or nobody waits.
-  }
 }
 
 function summary({ lines, added, updated, skipped, refused }: ImportReport): string {

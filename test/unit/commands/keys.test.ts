@@ -9,6 +9,7 @@ import { openStore } from '../../../src/stores/open-store.ts';
 import { commandHere } from '../../helpers/command-here.ts';
 import { writeTemporary } from '../../helpers/config-file.ts';
 import { aDraw } from '../../helpers/ledger-orders.ts';
+import { openFiles } from '../../helpers/open-files.ts';
 import { until } from '../../helpers/poll.ts';
 import { startRedisServer } from '../../helpers/redis-server.ts';
 import { main, runOf } from '../../helpers/run-cli.ts';
@@ -383,17 +384,17 @@ test('an import that Ctrl-C ends takes over what it has read, and says how far i
     await last();
     const { code, stdout, stderr } = await run;
     assert.match(stderr, /^Run it again to go on: what is there already is passed over\.\n/m);
-    return { code, stdout, stderr };
+    return { code, signal: child.signalCode, stdout, stderr };
   }
   async function goOn(): Promise<void> {
     await redis.say('CLIENT', 'UNPAUSE');
   }
   const piped = await breakOff('-', early, goOn);
-  assert.equal(piped.code, 130);
+  assert.equal(piped.signal, 'SIGINT', 'a shell tells it as 130');
   assert.equal(piped.stdout, '251 lines: 251 added, 0 updated, 0 skipped, 0 refused\n');
   await redis.say('FLUSHALL');
   const read = await breakOff(long, '', goOn);
-  assert.equal(read.code, 130);
+  assert.equal(read.signal, 'SIGINT');
   assert.match(read.stdout, /^(\d{1,5}) lines: \1 added, 0 updated, 0 skipped, 0 refused\n$/);
   await redis.say('FLUSHALL');
   const lost = await breakOff('-', early, () => redis.stop());
@@ -417,6 +418,23 @@ test('Ctrl-C ends an import from a FIFO that nobody writes to', async (t) => {
   } finally {
     closeSync(openSync(fifo, constants.O_RDWR)); // lets go of what waits for a writer
   }
+});
+
+test('Ctrl-C ends an import from a FIFO whose writer says nothing', async (t) => {
+  const { file } = withoutStore(t);
+  const fifo = join(tempFolder(t), 'keys');
+  execFileSync('mkfifo', [fifo]);
+  const silent = openSync(fifo, constants.O_RDWR);
+  t.after(() => closeSync(silent));
+  const words = [main, 'keys', 'import', fifo, '--config', file];
+  const child = spawn(process.execPath, words, { stdio: 'pipe', timeout: 20_000, killSignal: 'SIGKILL' });
+  const run = runOf(child);
+  await until(() => [...openFiles(child.pid).values()].includes(fifo));
+  child.kill('SIGINT');
+  const { stdout, stderr } = await run;
+  assert.equal(stdout, '0 lines: 0 added, 0 updated, 0 skipped, 0 refused\n');
+  assert.match(stderr, /^Run it again to go on: what is there already is passed over\.\n/m);
+  assert.equal(child.signalCode, 'SIGINT');
 });
 
 test('of many lines that are refused as many are named as anybody would read, and the rest counted', async (t) => {
