@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
 import { claimPort, openAcceptors } from '../../../src/door/acceptors.ts';
 import { countTurns } from '../../helpers/count-turns.ts';
+import { freePort } from '../../helpers/free-port.ts';
 import { listen } from '../../helpers/listen.ts';
 import { until } from '../../helpers/poll.ts';
 import { refuses } from '../../helpers/refuses.ts';
@@ -45,7 +46,7 @@ describe('acceptors', () => {
   });
 
   it('need a port that is claimed under none of the names of its address', async () => {
-    const claim = await claimPort(local);
+    const claim = await claimPort({ ...local, port: await freePort() });
     for (const host of ['127.1', '127.0.0.1', '::ffff:127.0.0.1'])
       await assert.rejects(
         open(createServer(), { host, port: claim.port }),
@@ -55,6 +56,15 @@ describe('acceptors', () => {
     claim.release();
     const acceptors = await until(() => open(createServer(), { host: '127.1', port: claim.port }));
     await acceptors.close();
+  });
+
+  it('let go of no port that the system has chosen before they listen there', async (t) => {
+    const mock = t.mock.method(Server.prototype, 'close');
+    const { port } = await claimPort(local);
+    const sharing = { address: { ...local, port }, sharesPort: true, connections: roomy };
+    const acceptors = await openAcceptors(createServer(), sharing);
+    t.after(() => acceptors.close());
+    assert.equal(mock.mock.callCount(), platform() === 'linux' ? 0 : 1);
   });
 
   it('share a port with nobody who was not meant to, however close they come', async () => {
@@ -75,9 +85,7 @@ describe('acceptors', () => {
   });
 
   it('keep nothing of a port of which they could not open all', async (t) => {
-    const free = await claimPort(local);
-    free.release();
-    const address = { ...local, port: free.port };
+    const address = { ...local, port: await freePort() };
     let opened = 0;
     refuseToListen(t, 'EMFILE', ({ reusePort }) => reusePort === true && (opened += 1) === 10);
     await assert.rejects(open(createServer(), address), { code: 'EMFILE' });
@@ -87,11 +95,12 @@ describe('acceptors', () => {
 
   it('do without a lock where there may be none, and nowhere else', async (t) => {
     const mock = refuseToListen(t, 'EPERM', ({ path }) => path !== undefined);
-    const claim = await claimPort(local);
+    const address = { ...local, port: await freePort() };
+    const claim = await claimPort(address);
     claim.release();
     mock.restore();
     refuseToListen(t, 'EMFILE', ({ path }) => path !== undefined);
-    await assert.rejects(claimPort(local), { code: 'EMFILE' });
+    await assert.rejects(claimPort(address), { code: 'EMFILE' });
   });
 
   it('leave the port to the next while they wait for the last connections', async (t) => {
