@@ -1,5 +1,6 @@
 import { codeOf } from '../../content/error-code.ts';
 import { StoreUnavailable, unavailable, Unreadable } from '../ledger.ts';
+import { noRoomLeft } from './refuse-unwritable.ts';
 
 export const SQLITE_BUSY = 5;
 const SQLITE_FULL = 13;
@@ -7,6 +8,8 @@ const SQLITE_IOERR_WRITE = 778;
 const SQLITE_NOTADB = 26;
 /** The log ends before the index of it does. SQLite takes a file that is too short for one that is damaged. */
 const SQLITE_IOERR_SHORT_READ = 522;
+/** The -shm could not be made as long as it has to be. */
+const SQLITE_IOERR_SHMSIZE = 4874;
 
 /** True when another connection holds the lock that the call needed; nothing was changed then. */
 export function isBusy(error: unknown): boolean {
@@ -40,6 +43,9 @@ export function describeFailure(error: unknown, what: string): StoreUnavailable 
   }
   if (isSqliteError(error) && error.errcode === SQLITE_IOERR_SHORT_READ) {
     return unavailable(`${what}: its -wal was removed or cut while others had it open`);
+  }
+  if (isSqliteError(error) && error.errcode === SQLITE_IOERR_SHMSIZE) {
+    return unavailable(`${what}: ${noRoomLeft}`);
   }
   const reason = isSqliteError(error) ? error.errstr : error instanceof Error ? error.message : 'unknown';
   return unavailable(`${what}: ${reason}`);

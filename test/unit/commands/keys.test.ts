@@ -452,6 +452,16 @@ test('of many lines that are refused as many are named as anybody would read, an
   assert.equal(code, 1);
 });
 
+test('a store whose disk is full says so as it is opened', async (t) => {
+  const { run, file, store } = withoutStore(t);
+  await run('create', '--plan', 'free');
+  // No file may become longer than 4 KB, which is less than SQLite needs beside the store.
+  const words = ['ulimit -f 8; exec "$@"', 'sh', process.execPath, main, 'keys', 'list', '--config', file];
+  const { code, stderr } = await runOf(spawn('sh', ['-c', ...words], { timeout: 60_000 }));
+  assert.equal(stderr, `gatehouse: the store cannot be used: cannot open ${store}: there is no room left\n`);
+  assert.equal(code, 74);
+});
+
 test('usage is set where somebody agrees, and what is left is told', async (t) => {
   const quotas = ['day', 'month'].map((per) => ({ name: per, limit: 9, per }));
   const { run, cli } = withoutStore(t, { plans: { free: { quotas }, paid: {} } });
