@@ -105,11 +105,7 @@ export function openConnection(
   }
 
   function close(): void {
-    try {
-      open?.database.close();
-    } catch {
-      // Whatever is wrong with the file is reported by the next call.
-    }
+    open?.database.close();
     open = undefined;
   }
 
