@@ -29,6 +29,7 @@ import {
   logBytesKept,
   startCheckpoint,
 } from '../../src/stores/sqlite/checkpoint.ts';
+import { existing } from '../../src/stores/sqlite/database.ts';
 import { migrations } from '../../src/stores/sqlite/migrations.ts';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
 import { aKey, aNote, aSecret } from '../helpers/a-key.ts';
@@ -63,6 +64,20 @@ test('processes that open a new file at the same moment all get it', async (t) =
     return problems;
   });
   assert.deepEqual((await Promise.all(told)).flat(), []);
+});
+
+test('a file that is up to date is opened although another writes to it', (t) => {
+  const { path } = ownDatabase(t);
+  const locker = sql(path, 'BEGIN IMMEDIATE');
+  t.after(() => locker.close());
+  const store = openSqlite(path);
+  t.after(() => store.close());
+});
+
+test('the address by which a file is opened makes none', (t) => {
+  const path = join(tempFolder(t), 'g.db');
+  assert.throws(() => new DatabaseSync(existing(path)), /^Error: unable to open database file$/);
+  assert.ok(!existsSync(path));
 });
 
 test('a number beyond 2^53 spoils the record that it is in, and no list', async (t) => {

@@ -28,7 +28,7 @@ export function openDatabase(path: string, { patient, create }: Opening): Databa
   if (isEmpty(found.size) && !create) throw new Error('it is empty');
   refuseReadOnly(path);
   refuseFull(path);
-  return patient ? connectPatiently(path) : connect(path, 0);
+  return patient ? connectPatiently(path) : connect(path);
 }
 
 /**
@@ -64,12 +64,12 @@ export function markAsOurs(database: DatabaseSync): void {
   database.exec(`PRAGMA application_id = ${applicationId}`);
 }
 
-/** SQLite does not wait when two processes switch a new file to WAL at once: one is told at once that it is locked. */
+/** SQLite's own timeout would not do: of two processes that switch a new file to WAL at once one is told at once that it is locked. */
 function connectPatiently(path: string): DatabaseSync {
   const giveUpAt = performance.now() + openTimeoutMs;
   for (;;) {
     try {
-      return connect(path, openTimeoutMs);
+      return connect(path);
     } catch (error) {
       if (!isBusy(error) || performance.now() > giveUpAt) throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, openPauseMs);
@@ -77,19 +77,14 @@ function connectPatiently(path: string): DatabaseSync {
   }
 }
 
-function connect(path: string, timeout: number): DatabaseSync {
-  const database = new DatabaseSync(existing(path), {
-    timeout,
-    allowExtension: false,
-    defensive: true,
-  });
+function connect(path: string): DatabaseSync {
+  const database = new DatabaseSync(existing(path));
   try {
     refuseForeignFile(database);
     // NORMAL in WAL mode survives kill -9 whole. A power cut may lose the last commits, never the file's integrity.
     database.exec('PRAGMA trusted_schema = OFF; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
-    database.exec('PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -2048; PRAGMA temp_store = MEMORY');
+    database.exec('PRAGMA wal_autocheckpoint = 0; PRAGMA temp_store = MEMORY');
     migrate(database);
-    database.exec('PRAGMA busy_timeout = 0');
     return database;
   } catch (error) {
     database.close();
