@@ -31,13 +31,16 @@ export function mayBeTheFile(error: unknown): boolean {
 }
 
 function isFull(error: unknown): boolean {
-  return isSqliteError(error) && (error.errcode & 0xff) === SQLITE_FULL;
+  return isSqliteError(error) && error.errcode === SQLITE_FULL;
 }
 
 /** Turns what SQLite throws into a `StoreUnavailable`. Its messages name tables and paths, never values. */
 export function describeFailure(error: unknown, what: string): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error;
-  if (isOutOfRange(error)) return new Unreadable(`${what}: it holds a number that cannot be counted exactly`);
+  // What `node:sqlite` says about an integer beyond 2^53, which nothing here writes.
+  if (codeOf(error) === 'ERR_OUT_OF_RANGE') {
+    return new Unreadable(`${what}: it holds a number that cannot be counted exactly`);
+  }
   if (isSqliteError(error) && error.errcode === SQLITE_NOTADB) {
     return unavailable(`${what}: it is not a SQLite database`);
   }
@@ -49,11 +52,6 @@ export function describeFailure(error: unknown, what: string): StoreUnavailable 
   }
   const reason = isSqliteError(error) ? error.errstr : error instanceof Error ? error.message : 'unknown';
   return unavailable(`${what}: ${reason}`);
-}
-
-/** What `node:sqlite` says about an integer beyond 2^53, which nothing here writes. */
-function isOutOfRange(error: unknown): boolean {
-  return error instanceof RangeError && codeOf(error) === 'ERR_OUT_OF_RANGE';
 }
 
 interface SqliteError extends Error {
