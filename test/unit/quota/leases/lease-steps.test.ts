@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LeaseSteps } from '../../../../src/quota/leases/lease-steps.ts';
+import { OpenSteps } from '../../../../src/quota/leases/open-steps.ts';
 import { StoreUnavailable, type Ledger } from '../../../../src/stores/ledger.ts';
+import { memoryUsed } from '../../../helpers/collect-garbage.ts';
 import { aCounter } from '../../../helpers/ledger-orders.ts';
 import { createTurnableClock, settle as runReady } from '../../../helpers/turnable-clock.ts';
 
@@ -27,6 +29,18 @@ test('what keys owe leaves half of the outbox to units that are on their way bac
   }
   assert.equal(steps.outbox.size, 5);
   assert.equal([...steps.owed.collect()].length, 15, 'nothing of the rest is lost');
+});
+
+test('a key of which no step is open takes no memory', () => {
+  const steps = new OpenSteps();
+  const before = memoryUsed();
+  for (let n = 0; n < 20_000; n += 1) {
+    const keyId = `key-${n}`;
+    steps.end(keyId, steps.begin(keyId).id);
+  }
+  const kept = memoryUsed() - before;
+  assert.ok(kept < 1_000_000, `${kept} bytes are kept`);
+  assert.equal(steps.begin('key-0').openFrom, 20_001);
 });
 
 function isAway(): Promise<never> {
