@@ -213,13 +213,15 @@ const vanishings: readonly { name: string; happen: (path: string) => void }[] = 
 for (const { name, happen } of vanishings) {
   test(`in a file that is ${name} no key is unknown, and the store does not answer`, async (t) => {
     const path = join(tempFolder(t), 'g.db');
-    const [asked, pinged] = [openSqlite(path), openSqlite(path)];
-    t.after(() => Promise.all([asked.close(), pinged.close()]));
+    const stores = [openSqlite(path), openSqlite(path), openSqlite(path)] as const;
+    t.after(() => Promise.all(stores.map((store) => store.close())));
+    const [asked, pinged, probed] = stores;
     await asked.keys.changeKey(made);
     assert.equal(await asked.keys.findKey('unknown'), undefined);
     happen(path);
     await assert.rejects(asked.keys.findKey('unknown'), StoreUnavailable);
     await assert.rejects(pinged.ping(), StoreUnavailable);
+    await assert.rejects(probed.probe(), StoreUnavailable);
   });
 }
 

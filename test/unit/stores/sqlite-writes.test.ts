@@ -66,6 +66,19 @@ test('a lock that another holds is asked for once, however many wait for it', (t
   assert.equal(asks.mock.callCount(), 1);
 });
 
+test('so is one that another holds while it reads the log anew', () => {
+  const { database, all } = aTable();
+  const recovering = Object.assign(new Error('locked'), { errcode: 261, errstr: 'locked' });
+  let tries = 0;
+  const meet = (): never => {
+    tries += 1;
+    throw recovering;
+  };
+  assert.throws(() => transactAll(database, [meet, meet]), recovering);
+  assert.equal(tries, 1);
+  assert.deepEqual(all(), []);
+});
+
 test('what is asked for in one turn is written together, at most 64 at once, and answered to each', async () => {
   const sizes: number[] = [];
   const runAll = <T>(works: readonly ((calls: Calls) => T)[]): readonly Outcome<T>[] => {
