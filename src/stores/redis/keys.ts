@@ -31,7 +31,7 @@ import { callOf, scripts } from './scripts.ts';
 interface RedisKeysOptions {
   readonly prefix: string;
   readonly isCluster: boolean;
-  /** Calls back whenever something is published on the channel, and after each connection. Returns how to stop. */
+  /** Calls back whenever something is published on the channel. Returns how to stop. */
   readonly listen: (channel: string, onNews: () => void) => () => void;
   readonly onSetBack: StoreOptions['onSetBack'] | undefined;
 }

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { firstConnection, type Client } from '../../../src/stores/redis/client/client.ts';
+import { Redis } from 'ioredis';
+import { firstConnection, listenOn, type Client } from '../../../src/stores/redis/client/client.ts';
 import { createRedisKeys } from '../../../src/stores/redis/keys.ts';
 import { createRedisLedger } from '../../../src/stores/redis/ledger.ts';
 import { createLink, type Link } from '../../../src/stores/redis/link.ts';
 import { callOf } from '../../../src/stores/redis/scripts.ts';
 import { aKey, aNote } from '../../helpers/a-key.ts';
+import { freePort } from '../../helpers/free-port.ts';
 import { aCounter, aDraw } from '../../helpers/ledger-orders.ts';
 import { replyError } from '../../helpers/reply-error.ts';
 
@@ -117,6 +119,14 @@ test('nobody waits for a connection that is made, or of which the first attempt 
     assert.equal(await Promise.race([ready, setImmediate('late')]), undefined, event);
     assert.equal(timers(), before, event);
   }
+});
+
+test('who cannot listen for changes of keys prints nothing', async (t) => {
+  const printed = t.mock.method(console, 'error', () => undefined);
+  const listener = new Redis({ host: '127.0.0.1', port: await freePort() });
+  t.after(listenOn(listener, 'changes', () => undefined));
+  await new Promise((resolve) => listener.once('reconnecting', resolve));
+  assert.equal(printed.mock.callCount(), 0);
 });
 
 test('what comes late neither ends a row of failures nor counts as one more', async () => {
