@@ -403,6 +403,17 @@ test('where the file is gone it is not the log that is told of', async (t) => {
   assert.deepEqual(reasons, []);
 });
 
+test('nor is it where another writes to the file for long: the next checkpoint will do it', async (t) => {
+  const { path } = ownDatabase(t);
+  const inUse = statSync(path);
+  const { checkpointer, reasons, rest } = watchCheckpoints(t, path, () => inUse);
+  const locker = sql(path, 'BEGIN IMMEDIATE');
+  t.after(() => locker.close());
+  checkpointer.begin();
+  await rest();
+  assert.deepEqual(reasons, []);
+});
+
 /*
  * Until a call has noticed that another file is in the place of the one in use, its log lies beside the other. SQLite deletes the log
  * of an empty file, and copies it into any other: of a store whose disk was full and whose copy had failed one page was left.

@@ -3,7 +3,13 @@ import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { firstConnection, listenOn, type Client } from '../../../src/stores/redis/client/client.ts';
+import { parseStoreAddress } from '../../../src/config/parse-store-address.ts';
+import {
+  createClient,
+  firstConnection,
+  listenOn,
+  type Client,
+} from '../../../src/stores/redis/client/client.ts';
 import { createRedisKeys } from '../../../src/stores/redis/keys.ts';
 import { createRedisLedger } from '../../../src/stores/redis/ledger.ts';
 import { createLink, type Link } from '../../../src/stores/redis/link.ts';
@@ -120,6 +126,20 @@ test('nobody waits for a connection that is made, or of which the first attempt 
     assert.equal(timers(), before, event);
   }
 });
+
+for (const [text, strategy] of [
+  ['redis://127.0.0.1:1', 'retryStrategy'],
+  ['redis+sentinel://127.0.0.1:1/master', 'sentinelRetryStrategy'],
+] as const) {
+  test(`what has been away for long is tried for twice a second: ${text}`, (t) => {
+    const address = parseStoreAddress(text);
+    assert.ok(address.kind === 'redis');
+    const client = createClient(address, { trust: {}, deadlineMs: 250 });
+    t.after(() => client.on('error', () => undefined).disconnect());
+    assert.ok(client instanceof Redis);
+    assert.ok(Number(client.options[strategy]?.(1000)) <= 500);
+  });
+}
 
 test('who cannot listen for changes of keys prints nothing', async (t) => {
   const printed = t.mock.method(console, 'error', () => undefined);
