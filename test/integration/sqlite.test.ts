@@ -341,6 +341,22 @@ test('a file that is damaged fails calls, and the process lives', async (t) => {
   }
 });
 
+for (const table of ['secrets', 'keys', 'counters']) {
+  test(`a store in which only the ${table} are damaged does not answer`, async (t) => {
+    const path = join(tempFolder(t), 'g.db');
+    await openSqlite(path).close();
+    const reader = sql(path, 'BEGIN');
+    const row = reader.prepare('SELECT rootpage FROM sqlite_schema WHERE name = ?').get(table);
+    reader.close();
+    const file = readFileSync(path);
+    const end = Number(row?.['rootpage']) * 4096;
+    writeFileSync(path, file.fill(255, end - 4096, end));
+    const store = openSqlite(path);
+    t.after(() => store.close());
+    assert.match(String(await failureOf(store)), /malformed$/);
+  });
+}
+
 test('a checkpoint leaves the version alone that a newer Gatehouse writes in the meantime', async (t) => {
   const { path } = ownDatabase(t);
   const newer = sql(path, 'BEGIN IMMEDIATE; PRAGMA user_version = 99');
