@@ -249,6 +249,17 @@ test('no core dump is left under Compose and systemd, as it would hold every sec
   assert.match(read('deploy/gatehouse.service'), /^LimitCORE=0$/m);
 });
 
+test('the log is whole under systemd, and fills no disk under Docker', () => {
+  // journald drops what a service writes beyond 10,000 lines in 30 s, and the gateway cannot count that.
+  assert.match(read('deploy/gatehouse.service'), /^LogRateLimitIntervalSec=0$/m);
+  // The driver that Docker takes by itself keeps every line for ever.
+  const { services } = parse(read('deploy/compose.yaml')) as {
+    services: Record<string, { logging?: unknown }>;
+  };
+  for (const { logging } of Object.values(services)) assert.deepEqual(logging, { driver: 'local' });
+  assert.match(read('README.md'), /^docker run (?:.*\\\n)*?.*--log-driver local/m);
+});
+
 test('nginx as it is shown says itself all that is believed of it, and lets the gateway see what the client wrote', () => {
   const text = read('deploy/nginx.conf');
   const [, gateway = ''] = /^ +location \/ \{\n([^]*)/m.exec(text) ?? [];
