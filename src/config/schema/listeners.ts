@@ -5,7 +5,7 @@ const address = { type: ['integer', 'string'], format: 'address', minimum: 0, ma
 
 export const listen = {
   description:
-    'Where developers call: "host:port", "[ipv6]:port", or a port alone for every IPv4 interface. Port 0 takes any free port.',
+    'Where developers call: "host:port", "[ipv6]:port", or a port alone for every IPv4 interface. "[::]:8080" takes IPv6 and IPv4. Port 0 takes any free port.',
   ...address,
   default: '0.0.0.0:8080',
 } as const satisfies JSONSchema;
