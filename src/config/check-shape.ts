@@ -1,7 +1,7 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { isContainer, isObject } from '../content/is-object.ts';
 import { formats } from './formats.ts';
-import { childPointer, stepsOf } from './json-pointer.ts';
+import { childPointer, holderOf, stepsOf, valueAt } from './json-pointer.ts';
 import { schema, type RawConfig } from './schema.ts';
 
 /** One mistake against the schema, with the value and the part of the schema that refused it. */
@@ -132,10 +132,7 @@ function closeHoles(list: unknown[]): void {
 }
 
 function spotOf(tree: unknown, pointer: string): { holder: object; key: string } | undefined {
-  const steps = stepsOf(pointer);
-  const key = steps.pop();
-  let holder: unknown = tree;
-  for (const step of steps)
-    holder = isContainer(holder) && Object.hasOwn(holder, step) ? Reflect.get(holder, step) : undefined;
+  const holder = valueAt(tree, holderOf(pointer));
+  const key = stepsOf(pointer).at(-1);
   return key !== undefined && isContainer(holder) && Object.hasOwn(holder, key) ? { holder, key } : undefined;
 }

@@ -1,3 +1,5 @@
+import { isContainer } from '../content/is-object.ts';
+
 /** Extends a JSON pointer (RFC 6901) by one step. */
 export function childPointer(pointer: string, step: string): string {
   return `${pointer}/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`;
@@ -14,6 +16,16 @@ export function stepsOf(pointer: string): string[] {
     .split('/')
     .slice(1)
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+/** What is at a pointer. */
+export function valueAt(root: unknown, pointer: string): unknown {
+  let at = root;
+  for (const step of stepsOf(pointer)) {
+    if (!isContainer(at) || !Object.hasOwn(at, step)) return undefined;
+    at = Reflect.get(at, step);
+  }
+  return at;
 }
 
 /** Whether a pointer equals another, or leads further down from it. */

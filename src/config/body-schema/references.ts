@@ -1,7 +1,7 @@
 import { normalizeId, resolveUrl } from 'ajv/dist/compile/resolve.js';
 import uri from 'ajv/dist/runtime/uri.js';
 import { isContainer, isObject } from '../../content/is-object.ts';
-import { childPointer, isAtOrBelow, stepsOf } from '../json-pointer.ts';
+import { childPointer, isAtOrBelow, valueAt } from '../json-pointer.ts';
 import type { SchemaProblem } from './schema-problem.ts';
 import type { Subschema } from './subschemas.ts';
 
@@ -60,7 +60,7 @@ class References {
     if (address === undefined) return undefined;
     const { piece, fragment } = address;
     const isPointer = fragment === '' || fragment.startsWith('/');
-    return isPointer ? follow(this.#named.get(piece), fragment) : this.#named.get(`${piece}#${fragment}`);
+    return isPointer ? valueAt(this.#named.get(piece), fragment) : this.#named.get(`${piece}#${fragment}`);
   }
 }
 
@@ -72,16 +72,6 @@ function addressOf(reference: string, base: string): { piece: string; fragment: 
   } catch {
     return undefined;
   }
-}
-
-/** What is at a JSON pointer (RFC 6901). */
-function follow(schema: unknown, pointer: string): unknown {
-  let at = schema;
-  for (const name of stepsOf(pointer)) {
-    if (!isContainer(at) || !Object.hasOwn(at, name)) return undefined;
-    at = Reflect.get(at, name);
-  }
-  return at;
 }
 
 function referencesOf(schema: Schema): readonly (readonly [keyword: string, reference: string])[] {
