@@ -3,7 +3,7 @@ import { isPrintable } from '../content/printable.ts';
 import { fold, isStripped } from '../wire/headers.ts';
 import { isNetwork, notNetwork, parseAddress } from './addresses.ts';
 import { instantPattern, notInstant, parseInstant } from './instants.ts';
-import { namePattern } from './name-pattern.ts';
+import { nameCure, namePattern } from './name-pattern.ts';
 import { parseStoreAddress, StoreAddressError } from './parse-store-address.ts';
 import {
   anchorPattern,
@@ -62,7 +62,7 @@ export const formats = {
   'cost-header': { fault: (text) => headerNameFault(text, 'a cost', 'X-Cost') },
   'base-path': { fault: basePathFault, pattern: '^/' },
   path: { fault: pathFault, pattern: '^/' },
-  name: matching(namePattern, 'is not a name, use up to 64 letters, digits, ".", "_" and "-"'),
+  name: matching(namePattern, `is not a name, ${nameCure}`),
   'key-prefix': matching(
     '^[A-Za-z]([A-Za-z0-9_]{0,30}[A-Za-z0-9])?$',
     'is not a prefix, use up to 32 letters, digits and "_", a letter first and no "_" last',

@@ -1,5 +1,6 @@
 import { isNetwork, notNetwork } from '../config/addresses.ts';
 import { notInstant, parseInstant } from '../config/instants.ts';
+import { nameCure } from '../config/name-pattern.ts';
 import { isTimeZone } from '../config/period-words.ts';
 import { isPeriodUnit, periodUnits } from '../config/plan-rule.ts';
 import { quotaNameFault } from '../config/quota-names.ts';
@@ -71,7 +72,7 @@ export function readKeyFields(
 
 /** The id chosen for a key, which must not be a secret. */
 export function readKeyId(id: unknown): string {
-  if (!isKeyId(id)) throw invalidField('id', 'is not an id, use up to 64 letters, digits, ".", "_" and "-"');
+  if (!isKeyId(id)) throw invalidField('id', `is not an id, ${nameCure}`);
   if (holdsSecret(id)) throw invalidField('id', secretFault);
   return id;
 }

@@ -116,6 +116,7 @@ test('what is in order is taken, an instant of 1970 among it', () => {
 test('what every object has is no field, and all that is wrong with a new key is told at once', () => {
   assert.throws(() => readKeyFields({ constructor: 'x' }, rules), /constructor/);
   assert.throws(() => readNewKey({ id: 'no id', owner: 7 }, rules), /id is not an id.*owner is not text/s);
+  assert.throws(() => readNewKey({ id: '_x' }, rules), /id is not an id, .* a letter or digit first$/);
 });
 
 const planUnder = (...names: readonly string[]) =>
