@@ -537,17 +537,20 @@ function bookRules(address: StoreKind['address']): void {
       { plan: 'free', secret: `sha256:${digestOf('foreign-key-9')}` },
       { plan: 'free', secret: 'foreign-key-10', id: 'foreign-key-10' },
       { plan: 'free', secret: 'foreign-key-11', owner: 'foreign-key-11' },
+      { plan: 'free', secret: 'x'.repeat(1025) },
+      { plan: 'free', secret: 'x'.repeat(1024), id: 'long' },
     ];
     const { run, faults, warnings } = importer(book);
     const report = await run(lines);
-    assert.deepEqual(report, { lines: 16, added: 2, updated: 0, skipped: 1, refused: 13 });
-    assert.equal(faults.length, 13);
+    assert.deepEqual(report, { lines: 18, added: 3, updated: 0, skipped: 1, refused: 14 });
+    assert.equal(faults.length, 14);
     assert.ok(faults.includes('4: has neither a secret nor a hash'));
     assert.ok(faults.includes('6: the id belongs to another key'));
     assert.ok(faults.includes('13: has a secret and a hash, and may have one of them only'));
     assert.ok(faults.includes('14: secret is a hash, not the secret itself: write it as hash'));
     assert.ok(faults.includes('15: id is the secret too, which belongs nowhere else'));
     assert.ok(faults.includes('16: owner is the secret too, which belongs nowhere else'));
+    assert.ok(faults.includes('17: secret is longer than 1024 characters'));
     assert.ok(!faults.join().includes('foreign-key'));
     assert.equal((await book.verify('foreign-key-1')).valid, true);
     assert.equal((await book.verify('foreign-key-2')).key?.owner, 'acme');

@@ -10,6 +10,8 @@ import { onlyPlan } from '../new-key.ts';
 import { readKeyFields, readKeyId } from '../read-key-fields.ts';
 import { isOfUse } from '../scopes.ts';
 
+const secretLengthMax = 1024;
+
 export type Candidate = WholeLine | PartialLine;
 
 /** A line that makes a key, if there is none with its secret. */
@@ -122,8 +124,11 @@ function readSecret(
     if (lower === digestOfNothing) throw invalidField('hash', 'is that of an empty text');
     return { digest: lower, start: '' };
   }
-  if (typeof secret !== 'string' || !/^[\x21-\x7e]{1,1024}$/.test(secret)) {
+  if (typeof secret !== 'string' || !/^[\x21-\x7e]+$/.test(secret)) {
     throw invalidField('secret', notVisible);
+  }
+  if (secret.length > secretLengthMax) {
+    throw invalidField('secret', `is longer than ${secretLengthMax} characters`);
   }
   if (isVariable(secret)) {
     throw invalidField('secret', 'looks like a variable that was not replaced');
