@@ -5,7 +5,6 @@ import { addAbortSignal, PassThrough, pipeline } from 'node:stream';
 import type { Config } from '../../config/config.ts';
 import { whyUnreadable } from '../../config/read-text.ts';
 import { counted } from '../../config/wording.ts';
-import { codeOf } from '../../content/error-code.ts';
 import { nothingImported, type ImportReport } from '../../keys/imports/import-keys.ts';
 import { readImport } from '../../keys/imports/read-import.ts';
 import { BrokenFile } from '../../keys/key-problem.ts';
@@ -162,5 +161,5 @@ export function createProgress({ stderr }: Pick<Terminal, 'stderr'>) {
 }
 
 function isFileFault(error: unknown): boolean {
-  return error instanceof Error && 'syscall' in error && codeOf(error) !== undefined;
+  return error instanceof Error && 'syscall' in error;
 }

@@ -51,3 +51,19 @@ test('a line that is written over fits into the terminal, however narrow it is',
     assert.match(line, /^200000000 lines: /);
   }
 });
+
+test('what is said above a line that is written over takes its place, and nothing of it stays', async (t) => {
+  t.mock.method(performance, 'now', () => 0);
+  const stderr = Object.assign(new PassThrough(), { isTTY: true, columns: 80 });
+  const progress = createProgress({ stderr } as unknown as Terminal);
+  const report = { lines: 1, added: 1, updated: 0, skipped: 0, refused: 0 };
+  progress.show(report);
+  progress.show({ ...report, lines: 2 }); // too soon to be seen
+  progress.say('line 3: a fault');
+  progress.end();
+  const cleared = '\r\u001B[K';
+  assert.equal(
+    await text(stderr.end()),
+    `${cleared}1 line: 1 added, 0 updated, 0 skipped, 0 refused${cleared}line 3: a fault\n${cleared}`,
+  );
+});
