@@ -203,6 +203,19 @@ test('a list has the keys that its flags ask for, and no others', async (t) => {
   );
 });
 
+test('flags that contradict each other are refused', async (t) => {
+  const { run } = withoutStore(t);
+  for (const words of [
+    ['create', '--plan', 'free', '--json', '--quiet'],
+    ['rotate', 'k1', '--now', '--json', '--quiet'],
+    ['list', '--enabled', '--disabled'],
+  ]) {
+    const { code, stderr } = await run(...words);
+    assert.equal(code, 64);
+    assert.match(stderr, /^error: option '.*' cannot be used with option '/);
+  }
+});
+
 test('of a key of certain networks it is said that they are not checked without an address', async (t) => {
   const { run, feed } = withoutStore(t);
   const unchecked = /\nits networks are not checked without --from\n$/;
@@ -586,6 +599,9 @@ test('the pattern fits the keys that are made here, and others not', async (t) =
   const pattern = new RegExp(`^${(await run('pattern')).stdout.trim()}$`);
   assert.match(secret.trim(), pattern);
   assert.doesNotMatch(secret.trim().replace('gh_', 'hg_'), pattern);
+  const lost = await commandHere(['keys', 'pattern', '--config', 'no-such-file']);
+  assert.deepEqual([lost.code, lost.stdout], [66, '']);
+  assert.match(lost.stderr, /^gatehouse: /);
 });
 
 test('an import of one line speaks of one line', async (t) => {
