@@ -96,6 +96,7 @@ const readers: { readonly [Field in keyof KeyFields]: Reader<KeyFields[Field]> }
 };
 
 const labelName = new RegExp(labelPattern);
+const labelCure = 'use up to 63 letters, digits, ".", "_", "/" and "-", a letter or digit first';
 const quotaFields = ['name', 'limit', 'per', 'timezone'];
 
 function readLine(value: unknown, say: Say): string | undefined {
@@ -152,12 +153,9 @@ function readLabels(
   for (const [name, text] of labels) {
     const tell: Say = (message) =>
       mayName && isHarmless(name) ? say(message, `.${name}`) : say(`has a value that ${message}`);
-    if (!labelName.test(name)) say('has a name that is not made of letters, digits, ".", "_", "/" and "-"');
+    if (!labelName.test(name)) say(`has a name that is none, ${labelCure}`);
     else if (holdsSecret(name)) say(`has a name that ${secretFault}`);
-    else if (typeof text !== 'string' || !isPrintable(text) || isLongerThan(text, lineLengthMax)) {
-      tell(`is not text of up to ${lineLengthMax} characters`);
-    } else if (holdsSecret(text)) tell(secretFault);
-    else texts.push([name, text]);
+    else if (readLine(text, tell) !== undefined) texts.push([name, String(text)]);
   }
   return Object.fromEntries(texts);
 }

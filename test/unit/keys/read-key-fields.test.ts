@@ -20,6 +20,8 @@ const rules = {
 };
 
 const notZone = 'is not a time zone of a period, write UTC or a name such as Europe/Berlin';
+const noLabel =
+  'labels has a name that is none, use up to 63 letters, digits, ".", "_", "/" and "-", a letter or digit first';
 const refused: readonly (readonly [string, unknown, string])[] = [
   ['scopes', ['/v1/*/x'], 'scopes[0] may have "*" only alone, as its last segment'],
   ['scopes', ['/v1/:a/:a'], 'scopes[0] uses one :name twice'],
@@ -32,11 +34,13 @@ const refused: readonly (readonly [string, unknown, string])[] = [
   ['notBefore', '1969-12-31', `notBefore ${notInstant}`],
   ['notBefore', 86_400_000, `notBefore ${notInstant}`],
   ['labels', ['a'], 'labels is not a mapping of names to texts'],
-  ['labels', { 'a b': 'x' }, 'labels has a name that is not made of letters, digits, ".", "_", "/" and "-"'],
-  ['labels', { a: { toString: 1 } }, 'labels.a is not text of up to 200 characters'],
-  ['labels', { a: 'x\u202e' }, 'labels.a is not text of up to 200 characters'],
-  ['labels', { a: 'x'.repeat(201) }, 'labels.a is not text of up to 200 characters'],
-  ['labels', { 'maybe-a-foreign-secret': 1 }, 'labels has a value that is not text of up to 200 characters'],
+  ['labels', { 'a b': 'x' }, noLabel],
+  ['labels', { _a: 'x' }, noLabel],
+  ['labels', { ['a'.repeat(64)]: 'x' }, noLabel],
+  ['labels', { a: { toString: 1 } }, 'labels.a is not text'],
+  ['labels', { a: 'x\u202e' }, 'labels.a holds characters that cannot be seen'],
+  ['labels', { a: 'x'.repeat(201) }, 'labels.a is longer than 200 characters'],
+  ['labels', { 'maybe-a-foreign-secret': 1 }, 'labels has a value that is not text'],
   ['quotas', ['monthly'], 'quotas[0] is not a mapping of name, limit, per and timezone'],
   [
     'quotas',
@@ -102,7 +106,7 @@ test('what is in order is taken, an instant of 1970 among it', () => {
     networks: ['10.0.0.0/8', '::1'],
     notBefore: '1970-01-01T00:00:00.001Z',
     quotas: [{ name: 'q', limit: 1, per: 'day', timezone: 'Europe/Berlin' }],
-    labels: { 'team/a': 'x' },
+    labels: { 'team/a': ' x ' },
     enabled: false,
   };
   assert.deepEqual(readKeyFields({ ...written, plan: undefined, owner: null }, rules), {
