@@ -540,11 +540,13 @@ function bookRules(address: StoreKind['address']): void {
       { plan: 'free', secret: 'x'.repeat(1025) },
       { plan: 'free', secret: 'x'.repeat(1024), id: 'long' },
       { plan: 'free', hunter2: 'secret', labels: { hunter2: 7 } },
+      { plan: 'free', secret: 1234567890123456 },
+      { plan: 'free', hash: [digestOf('foreign-key-12')] },
     ];
     const { run, faults, warnings } = importer(book);
     const report = await run(lines);
-    assert.deepEqual(report, { lines: 19, added: 3, updated: 0, skipped: 1, refused: 15 });
-    assert.equal(faults.length, 15);
+    assert.deepEqual(report, { lines: 21, added: 3, updated: 0, skipped: 1, refused: 17 });
+    assert.equal(faults.length, 17);
     assert.ok(faults.includes('4: has neither a secret nor a hash'));
     assert.ok(faults.includes('6: the id belongs to another key'));
     assert.ok(faults.includes('13: has a secret and a hash, and may have one of them only'));
