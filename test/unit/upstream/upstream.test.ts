@@ -311,6 +311,7 @@ for (const [lane, size] of Object.entries({ buffered: 100, streamed: 100_000 }))
         socket.end(`HTTP/1.1 200 OK\r\nTransfer-Encoding: ${codings}\r\n\r\n2\r\nok\r\n0\r\n\r\n`);
       await (await ask()).receivedUntilClose();
       assert.deepEqual(started.refusals, ['upstream_broken']);
+      assert.equal(started.progress[0]?.answered, undefined);
     });
   }
 
