@@ -36,13 +36,8 @@ export function leadRequests(server: Server, listener: RequestListener): void {
     return undefined;
   }
 
-  function end(socket: Socket): void {
-    conversations.delete(socket);
-    socket.destroy();
-  }
-
   function take(socket: Socket): void {
-    if (conversations.size >= connectionsMax) end(findSpare() ?? socket);
+    if (conversations.size >= connectionsMax) (findSpare() ?? socket).destroy();
     if (socket.destroyed) return;
     parseWhileOpen(socket);
     conversations.set(socket, { unanswered: new Set(), latest: undefined });
@@ -54,7 +49,10 @@ export function leadRequests(server: Server, listener: RequestListener): void {
     const { socket } = req;
     const conversation = conversations.get(socket);
     if (conversation === undefined) return;
-    if (conversation.unanswered.size === unansweredMax) return end(socket);
+    if (conversation.unanswered.size === unansweredMax) {
+      socket.destroy();
+      return;
+    }
     conversation.unanswered.add(res);
     conversation.latest = res;
     res.once('close', () => {
