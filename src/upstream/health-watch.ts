@@ -34,7 +34,7 @@ export class HealthWatch {
   #hear(fault: Error | undefined): void {
     const { everyMs } = this.#rule;
     this.#stopWaiting = afterReading(everyMs * (1 - Math.random() * spread), () => this.begin());
-    if (fault !== undefined && isShortage(fault)) return;
+    if (isShortage(fault)) return;
     const isAnswer = fault === undefined || fault instanceof Unhealthy;
     this.#misses = isAnswer ? 0 : this.#misses + 1;
     if (this.#misses !== 1) this.#whenJudged(fault);

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { addOwn, copyHeaders, responseHeaderPasses, type Passes } from '../wire/headers.ts';
 import { sendHead } from '../wire/send-head.ts';
-import { NonsenseAnswer } from './failures.ts';
+import { errorOf, NonsenseAnswer } from './failures.ts';
 
 /**
  * Writes the head of an upstream's answer to the client, cleaned the same way as a request's: hop-by-hop and nominated headers stay
@@ -36,7 +36,7 @@ function write(res: ServerResponse, status: number, headers: string[], parts: An
   try {
     res.writeHead(status, headers);
   } catch (cause) {
-    throw new NonsenseAnswer(cause instanceof Error ? cause.message : 'its headers cannot be sent');
+    throw new NonsenseAnswer(errorOf(cause).message);
   }
 }
 
