@@ -52,9 +52,7 @@ export function openByName<Connection extends EventEmitter>(
 
 /** Shared by all connections to targets. The hint is Node's own: a host without IPv6 is not made to wait for such addresses. */
 const lookUp = createLookUp((name, tell) => {
-  lookup(name, { all: true, hints: ADDRCONFIG }, (error, addresses) =>
-    tell(error, error === null ? addresses : []),
-  );
+  lookup(name, { all: true, hints: ADDRCONFIG }, tell);
 });
 
 class Name {
@@ -85,15 +83,18 @@ class Name {
 
   #askFor(waiting: Set<Tell>): void {
     this.#waiting = waiting;
-    const stopWaiting = afterReading(patienceMs, () => this.#waitNoLonger());
+    const stopWaiting = afterReading(patienceMs, () => this.#waitNoLonger(waiting));
     this.#ask(this.#host, (error, addresses) => {
       stopWaiting();
-      this.#answer(error, addresses);
+      this.#answer(waiting, error, addresses);
     });
   }
 
-  #answer(error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]): void {
-    const waiting = this.#waiting ?? new Set();
+  #answer(
+    waiting: Set<Tell>,
+    error: NodeJS.ErrnoException | null,
+    addresses: readonly LookupAddress[],
+  ): void {
     this.#waiting = undefined;
     this.#isOverdue = false;
     // Only the answer that there is no such name says anything about it; all other errors are the resolver's, or ours.
@@ -103,13 +104,12 @@ class Name {
     for (const tell of waiting) tell(isKnown ? null : error, this.#last ?? []);
   }
 
-  #waitNoLonger(): void {
+  #waitNoLonger(waiting: Set<Tell>): void {
     this.#isOverdue = true;
     const last = this.#last;
     if (last === undefined) return;
-    const waiting = [...(this.#waiting ?? [])];
-    this.#waiting?.clear();
     for (const tell of waiting) tell(null, last);
+    waiting.clear();
   }
 }
 
