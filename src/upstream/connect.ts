@@ -2,7 +2,7 @@ import { connect as connectTcp, type OnReadOpts, type Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, type ConnectionOptions } from 'node:tls';
 import { addressOf, serverNameOf } from '../config/addresses.ts';
 import { afterReading } from '../waiting/when-all-is-read.ts';
-import { ConnectionClosed, ConnectTimeout } from './failures.ts';
+import { ConnectTimeout } from './failures.ts';
 import { openByName } from './look-up.ts';
 
 /** What the https connections to an upstream trust. */
@@ -31,17 +31,14 @@ export function createConnector(target: URL, timeoutMs: number, trust: Trust): C
     const socket = open({ onread: intoOnePiece(onBytes) });
     // A connection that was made in time counts, even if the process was held up and hears of it late.
     const stopWaiting = afterReading(timeoutMs, () => fail(new ConnectTimeout(timeoutMs)));
-    socket
-      .once('error', fail)
-      .once('close', closed)
-      .once(connectEvent, () => {
-        settle();
-        whenConnected(socket);
-      });
+    socket.once('error', fail).once(connectEvent, () => {
+      settle();
+      whenConnected(socket);
+    });
 
     function settle(): void {
       stopWaiting();
-      socket.off('error', fail).off('close', closed);
+      socket.off('error', fail);
     }
 
     function fail(error: Error): void {
@@ -50,10 +47,6 @@ export function createConnector(target: URL, timeoutMs: number, trust: Trust): C
       socket.on('error', ignore);
       socket.destroy();
       whenFailed(error);
-    }
-
-    function closed(): void {
-      fail(new ConnectionClosed());
     }
   };
 }
