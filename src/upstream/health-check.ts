@@ -44,7 +44,6 @@ export class HealthCheck implements Guest, AnswerListener {
 
   /** Ends it without a result. */
   stop(): void {
-    if (this.#isOver) return;
     this.#isOver = true;
     this.#release();
   }
@@ -75,14 +74,10 @@ export class HealthCheck implements Guest, AnswerListener {
   }
 
   #ask(socket: Socket): void {
-    if (this.#isOver) {
-      socket.destroy();
-      this.#target.seats.leave(this);
-      return;
-    }
+    this.#socket = socket;
+    if (this.#isOver) return this.#release();
     const { path, host = this.#target.url.host, timeoutMs } = this.#rule;
     const head = new RequestHead({ method: 'GET', path, host, headers: ['user-agent', 'gatehouse'] });
-    this.#socket = socket;
     this.#stopWaiting = afterReading(timeoutMs, () => this.#finish(new ResponseTimeout(timeoutMs)));
     this.#reader.begin(head.method);
     socket.on('end', () => this.#end()).on('error', (error) => this.#finish(error));
@@ -90,7 +85,6 @@ export class HealthCheck implements Guest, AnswerListener {
   }
 
   #read(bytes: Buffer): void {
-    if (this.#socket === undefined || this.#isOver) return;
     try {
       this.#reader.read(bytes, this);
     } catch (error) {
