@@ -152,7 +152,6 @@ export class StreamedExchange implements AnswerSource {
       if (answer.complete) this.#finish();
     });
     answer.once('error', (error) => this.#fail(error));
-    answer.once('close', () => this.#fail(new NonsenseAnswer('the answer broke off')));
     this.#relay.answerBegins(answer.statusCode ?? 0, answer.rawHeaders);
   }
 
