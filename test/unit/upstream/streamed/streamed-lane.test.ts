@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createServer, type ServerResponse } from 'node:http';
+import http, { createServer, type ServerResponse } from 'node:http';
 import { createServer as createTcpServer, Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -46,6 +46,17 @@ test('a request whose client leaves before its turn opens no connection', async 
   send(lane, second.res);
   assert.equal(await second.text, 'ok');
   assert.equal(upstream.sockets.size, 1);
+});
+
+test('a request that cannot be opened fails alone', async (t) => {
+  t.mock.method(http, 'request', () => assert.fail('no more'));
+  const bounds = { seats: new Seats(1), trust: createTrust(undefined) };
+  const lane = createStreamedLane(new URL('http://127.0.0.1:1'), { timeouts }, bounds);
+  t.after(() => lane.close());
+  const { res } = await (await openClients(t)).next();
+  const failed = new Promise<Error>((fail) => send(lane, res, fail));
+  assert.equal((await failed).message, 'no more');
+  res.destroy();
 });
 
 test('an answer of which its client leaves the end unread frees its connection for the next', async (t) => {
