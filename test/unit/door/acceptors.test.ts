@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, createServer, Server, type ListenOptions, type Socket } from 'node:net';
+import { createServer as createHttpServer } from 'node:http';
+import { connect, createServer, Server, Socket, type ListenOptions } from 'node:net';
 import { platform } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
@@ -29,12 +30,19 @@ function refuseToListen(t: TestContext, code: string, where: (options: ListenOpt
   return t.mock.method(Server.prototype, 'listen', refuse).mock;
 }
 
+/** Where Node notes on a socket that small pieces are sent at once. */
+const noDelay = Object.getOwnPropertySymbols(new Socket()).find(
+  ({ description }) => description === 'kSetNoDelay',
+)!;
+
 describe('acceptors', () => {
   it('take several connections in one turn of the event loop', async (t) => {
     const turns = countTurns(t);
     const takenIn: number[] = [];
-    const server = createServer((socket) => {
+    const kinds = new Set<string>();
+    const server = createHttpServer().on('connection', (socket: Socket) => {
       takenIn.push(turns());
+      kinds.add(`${socket.allowHalfOpen} ${Reflect.get(socket, noDelay)}`);
       socket.destroy();
     });
     const acceptors = await open(server);
@@ -43,6 +51,8 @@ describe('acceptors', () => {
     await until(() => takenIn.length === clients.length);
     const turnsMax = platform() === 'linux' ? clients.length / 2 : clients.length;
     assert.ok(new Set(takenIn).size <= turnsMax, `it took ${new Set(takenIn).size} turns`);
+    // All as the server takes its own.
+    assert.deepEqual([...kinds], ['true true']);
   });
 
   it('need a port that is claimed under none of the names of its address', async () => {

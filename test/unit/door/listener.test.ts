@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -38,6 +39,7 @@ type Told = Parameters<typeof listen>[0]['onUnreadable'];
 async function listenWith(
   t: TestContext,
   own: {
+    readonly connections?: number;
     readonly headerTimeoutMs?: number;
     readonly requestTimeoutMs?: number;
     readonly keepAliveMs?: number;
@@ -45,8 +47,7 @@ async function listenWith(
     readonly onUnreadable: Told;
   },
 ): Promise<{ readonly port: number; readonly listener: Listener }> {
-  const { headerTimeoutMs = minute, requestTimeoutMs = minute, keepAliveMs = minute } = own;
-  const all = { ...limits, headerTimeoutMs, requestTimeoutMs, keepAliveMs };
+  const all = { ...limits, ...own };
   const connections = new Connections(all);
   const listener = await listen({
     address: { host: '127.0.0.1', port: 0 },
@@ -92,6 +93,19 @@ test('a connection on which nothing was asked is closed without a word, and nobo
   });
   const silent = await openRaw(t, port);
   assert.equal((await silent.receivedUntilClose()).length, 0);
+});
+
+test('who finds no room is let in at none of the sockets of the port', async (t) => {
+  const letIn = t.mock.method(Connections.prototype, 'opened').mock;
+  const { port } = await listenWith(t, {
+    connections: 0,
+    headerTimeoutMs: 500, // or who is let in would stay
+    answer: (_, res) => res.end('answered'),
+    onUnreadable: ({ refusal }) => assert.fail(refusal),
+  });
+  const clients = Array.from({ length: 256 }, () => connect(port, '127.0.0.1').resume());
+  await Promise.all(clients.map((client) => once(client, 'close')));
+  assert.equal(letIn.callCount(), 0);
 });
 
 test('a path and headers of exactly the size are taken, and one byte more is refused', async (t) => {
