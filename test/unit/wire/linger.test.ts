@@ -44,17 +44,29 @@ test('a client that goes on sending is read for 15 seconds', async (t) => {
   await send(client, Buffer.alloc(1));
   await pass(1000);
   assert.ok(isOver());
-});
-
-test('a client that falls silent is read for 3 seconds more', async (t) => {
-  const { client, pass, isOver } = lingerOn(t);
-  await pass(2000);
-  await send(client, Buffer.alloc(1));
-  await pass(2999);
-  assert.equal(isOver(), false);
-  await pass(1);
+  await pass(3000);
   assert.ok(isOver());
 });
+
+for (const [what, more] of [
+  ['falls silent', true],
+  ['is silent', false],
+] as const) {
+  test(`a client that ${what} is read for 3 seconds more`, async (t) => {
+    const { client, pass, isOver } = lingerOn(t);
+    if (more) {
+      await pass(2000);
+      await send(client, Buffer.alloc(1));
+    }
+    await pass(2999);
+    assert.equal(isOver(), false);
+    await pass(1);
+    assert.ok(isOver());
+    client.end('more');
+    await pass(15_000);
+    assert.ok(isOver());
+  });
+}
 
 test('a client was not silent if the process was held up, and had yet to read what came', async (t) => {
   const { client, tick, pass, isOver } = lingerOn(t);
