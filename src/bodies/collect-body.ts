@@ -49,9 +49,7 @@ export function collectBody(
       reject(reason);
       return;
     }
-    const stopWaiting = afterReading(requestMs, () => {
-      if (!req.complete) breakBody(req, new Refusal('request_timeout'));
-    });
+    const stopWaiting = afterReading(requestMs, () => breakBody(req, new Refusal('request_timeout')));
     const collected = new CollectedBytes(sizeMax);
 
     function take(chunk: Buffer): void {
