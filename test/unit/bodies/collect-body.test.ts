@@ -46,6 +46,9 @@ for (const [name, [code, end]] of Object.entries(ends)) {
     // What still comes is nobody's.
     req.push('more');
     await turn();
+    breakBody(req, new Refusal('request_malformed'));
+    req.destroy(new Error('reset'));
+    await turn();
     assert.ok(!memory.take(1));
   });
 }
