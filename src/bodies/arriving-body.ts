@@ -94,8 +94,8 @@ class Arrival implements Chunks {
   #listen(): void {
     this.#state = 'reading';
     const req = this.#req;
-    req.on('data', this.#take).on('end', this.#end).on('close', this.#leave).on('error', this.#leave);
-    req.on(bodyBroken, this.#fail);
+    // Node emits an error of a request only where somebody listens for one, and then as well that it has closed.
+    req.on('data', this.#take).on('end', this.#end).on('close', this.#leave).on(bodyBroken, this.#fail);
     const reason = brokenBy(req);
     if (reason !== undefined) this.#fail(reason);
     if (req.destroyed) this.#leave();
@@ -106,8 +106,7 @@ class Arrival implements Chunks {
     this.#state = 'over';
     if (!begun) return;
     const req = this.#req;
-    req.off('data', this.#take).off('end', this.#end).off('close', this.#leave).off('error', this.#leave);
-    req.off(bodyBroken, this.#fail).on('error', ignore);
+    req.off('data', this.#take).off('end', this.#end).off('close', this.#leave).off(bodyBroken, this.#fail);
     this.#chunks.length = 0;
     // A paused request would not flow, so nobody could discard the rest.
     if (!this.#ended) req.resume();
@@ -194,5 +193,3 @@ function late({ tooSlow, timeoutMs }: ReadingRule): Refusal {
 }
 
 const over: IteratorReturnResult<void> = { done: true, value: undefined };
-
-function ignore(): void {}

@@ -73,15 +73,13 @@ export function collectBody(
     }
     function stopListening(): void {
       stopWaiting();
-      req.off('data', take).off('end', finish).off('close', leave).off('error', leave).off(bodyBroken, fail);
-      req.on('error', ignore);
+      req.off('data', take).off('end', finish).off('close', leave).off(bodyBroken, fail);
     }
 
-    req.on('data', take).on('end', finish).on('close', leave).on('error', leave).on(bodyBroken, fail);
+    // Node emits an error of a request only where somebody listens for one, and then as well that it has closed.
+    req.on('data', take).on('end', finish).on('close', leave).on(bodyBroken, fail);
   });
 }
-
-function ignore(): void {}
 
 /** More bytes than the body's rule allows. */
 export function tooLarge(sizeMax: number): Refusal {
