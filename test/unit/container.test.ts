@@ -286,7 +286,7 @@ test('on a path past the gateway nginx as it is shown passes no header of a clie
   ]);
 });
 
-test('behind nginx as it is shown no connection is closed under a request, and browsers may send the key', () => {
+test('behind nginx as it is shown no connection is closed under a request, and browsers may send the key and read what is said', () => {
   const text = read('deploy/nginx.conf');
   const [, lines = ''] = /file then say\n((?:# {3}.*\n)+)/.exec(text) ?? [];
   const said = parse(lines.replaceAll(/^#/gm, ' ')) as { limits: { keepAlive: string } };
@@ -294,4 +294,11 @@ test('behind nginx as it is shown no connection is closed under a request, and b
   assert.ok(parseDuration(said.limits.keepAlive)! > parseDuration(kept)!);
   const [, allowed = ''] = /Access-Control-Allow-Headers +'(.*?)'/.exec(text) ?? [];
   assert.ok(allowed.split(', ').includes(schema.properties.auth.properties.header.default));
+  const [, exposed = ''] = /Access-Control-Expose-Headers +'(.*?)'/.exec(text) ?? [];
+  const [, toClient = ''] =
+    /\n\*\*To the client\*\*[^]*?\|---\|---\|\n([^]*?)\n\n/.exec(read('README.md')) ?? [];
+  const ours = toClient.split('\n').flatMap((row) => (row.split('|')[1] ?? '').match(/[\w-]+/g) ?? []);
+  // A script knows by itself which methods there are, and may always read what a cache is told.
+  const unread = new Set(['WWW-Authenticate', 'Allow', 'Cache-Control', 'no-store']);
+  assert.deepEqual(exposed.split(', ').toSorted(), ours.filter((name) => !unread.has(name)).toSorted());
 });
