@@ -31,6 +31,7 @@ export async function createKey(
 }
 
 function validityOf({ state, notBefore, expiresAt }: KeyView): string {
+  if (state === 'disabled') return ', but works for nobody: it is disabled';
   if (state === 'expired') return `, but works for nobody: it expired ${moment(expiresAt)}`;
   const words = [
     ...(state === 'not_yet_valid' ? [`works from ${moment(notBefore)}`] : []),
@@ -57,7 +58,8 @@ export async function rotateKey(
       fresh.othersUntil === null
         ? 'Its earlier secrets no longer work.'
         : `Its earlier secrets work until ${moment(fresh.othersUntil)} at the latest.`;
-    showSecret(fresh, options, { terminal: open.terminal, news: `Key ${id} has a new secret. ${others}` });
+    const news = `Key ${id} has a new secret${validityOf(fresh.key)}. ${others}`;
+    showSecret(fresh, options, { terminal: open.terminal, news });
     return exitCodes.ok;
   });
 }

@@ -333,6 +333,9 @@ test('a change of a key is made, and told in the form that was asked for, or not
     [before, 1],
   ] as const)
     assert.equal((await feed(secret, 'verify', '--quiet')).code, code);
+  await run('disable', 'k1', '--yes');
+  const idle = await run('rotate', 'k1', '--overlap', '1h');
+  assert.match(idle.stderr, /^Key k1 has a new secret, but works for nobody: it is disabled\. Its earlier/);
 });
 
 test('an import of nothing has failed, and says so', async (t) => {
