@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { endedBy, exitCodes } from './commands/exit-codes.ts';
+import { exitCodes } from './commands/exit-codes.ts';
 import { relaunch } from './commands/relaunch.ts';
 
 /** Since 26.5.1 a request cannot hide framing headers behind a thousand others (CVE-2026-58044). */
@@ -26,8 +26,6 @@ if (ordinal(process.versions.node) < ordinal(nodeVersionMin)) {
   module.enableCompileCache(compileCache);
   const { runCommand } = await import('./commands/run-command.ts');
   await runCommand();
-  // Nothing ends the reading of a FIFO whose writer is silent, and even an exit would wait for it.
-  if (process.exitCode === endedBy.SIGINT) process.kill(process.pid, 'SIGINT');
 }
 
 /** A number by which versions can be compared. That of a preview is the one it leads to. */

@@ -1,7 +1,8 @@
-import { constants, createReadStream, fstatSync } from 'node:fs';
+import { constants, createReadStream, fstatSync, openSync, statSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
+import { Socket } from 'node:net';
 import { isAbsolute } from 'node:path';
-import { addAbortSignal, PassThrough, pipeline } from 'node:stream';
+import { addAbortSignal } from 'node:stream';
 import type { Config } from '../../config/config.ts';
 import { whyUnreadable } from '../../config/read-text.ts';
 import { counted } from '../../config/wording.ts';
@@ -102,18 +103,20 @@ async function takeOver(
     }
     if (isStopped) return endedBy.SIGINT;
     throw error;
-  } finally {
-    process.off('SIGINT', onStop);
   }
 }
 
-/**
- * Opened only when its first chunk is asked for, which may be never. A FIFO may have no writer, or a silent one: then nothing ends
- * the opening or reading, and who is asked to stop does not wait for it.
- */
+/** Opened only when its first chunk is asked for, which may be never. */
 async function* chunksOf(file: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  const chunks = pipeline(createReadStream(file), new PassThrough(), () => undefined);
-  yield* addAbortSignal(signal, chunks);
+  yield* addAbortSignal(signal, statSync(file).isFIFO() ? openFifo(file) : createReadStream(file));
+}
+
+/**
+ * It may have no writer, or a silent one. A file is opened and read in a thread, and nothing would end its wait: even an exit waits for
+ * the thread. So a FIFO is opened without waiting, and read as a pipe on standard input is.
+ */
+function openFifo(file: string): Socket {
+  return new Socket({ fd: openSync(file, constants.O_RDONLY | constants.O_NONBLOCK), writable: false });
 }
 
 /** It may be a key, pasted where a file belongs. A script of npm looks for a relative path in the folder of the package. */
