@@ -43,7 +43,7 @@ export async function openAcceptors(server: Server, options: AcceptorsOptions): 
     await once(server.listen(address), 'listening');
     return acceptorsOf([server]);
   }
-  const claim = sharesPort ? undefined : await claimPort(address);
+  const claim = sharesPort || address.port === 0 ? undefined : await claimPort(address);
   // What http.Server asks of its own sockets.
   const others = Array.from({ length: socketsPerPort - 1 }, () =>
     createServer({ allowHalfOpen: true, noDelay: true }, take),
@@ -70,27 +70,29 @@ export async function openAcceptors(server: Server, options: AcceptorsOptions): 
 
 /** A port that no other gateway opens until it is released. */
 interface Claim {
-  /** The actual one where the address says 0, or 0 where the first that listens there shall choose. */
   readonly port: number;
+  /** To be called once somebody listens there. */
+  makeWay(): void;
   release(): void;
 }
 
 /**
  * Sockets that share a port would share it with another gateway's too, and nobody would notice. So a socket that does not share is
- * bound to the port first: that shows that nobody else has it. Before this socket makes way for those that share, a lock is taken,
+ * bound to the port first, which shows that nobody else has it. Before this socket makes way for those that share, a lock is taken,
  * which keeps other gateways from doing the same. The lock is a socket with a name in place of a file: the kernel takes it back when
- * the process ends, however it ends. Where any port will do the kernel gives one that nobody has, and it is never let go of.
+ * the process ends, however it ends. Where 0 is asked for, the kernel gives a port that nobody has, and could give it to anybody as
+ * soon as it is let go of: there the first socket shares too, and stays until others listen.
  */
 export async function claimPort(address: Address): Promise<Claim> {
-  if (kernelDeals && address.port === 0) return { port: 0, release: () => undefined };
-  const server = createServer();
-  await once(server.listen(address), 'listening');
+  const stays = kernelDeals && address.port === 0;
+  const server = createServer((socket) => socket.destroy());
+  await once(server.listen({ ...address, reusePort: stays }), 'listening');
+  const bound = server.address() as AddressInfo;
   try {
-    const bound = server.address() as AddressInfo;
     const lock = kernelDeals ? await takeLock(bound) : undefined;
-    return { port: bound.port, release: () => lock?.close() };
+    return { port: bound.port, makeWay: () => void server.close(), release: () => lock?.close() };
   } finally {
-    await once(server.close(), 'close');
+    if (!stays) await once(server.close(), 'close');
   }
 }
 

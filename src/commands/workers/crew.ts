@@ -64,7 +64,7 @@ export class Crew {
     const { count, stopAsked, stopPatienceMs } = this.#options;
     void stopAsked.then(() => setTimeout(() => this.#endStart(), stopPatienceMs).unref());
     const { listen, storeIdentity } = await this.#startOne();
-    this.#beginning = { ...beginning, port: listen.port, storeIdentity };
+    this.#beginning = { ...beginning, storeIdentity };
     this.#state = 'running';
     const others = Promise.all(Array.from({ length: count - 1 }, () => this.#add()));
     await Promise.race([others, stopAsked]);

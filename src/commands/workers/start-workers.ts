@@ -67,6 +67,7 @@ export async function startWorkers(
     // When the first worker cannot start this process ends, and the port is free again.
     const claim = await claimPort(config.listen);
     const listen = await crew.start({ config: handed, logForm: log.form, port: claim.port });
+    claim.makeWay();
     return {
       listen,
       admin: admin.address,

@@ -9,7 +9,7 @@ export interface Beginning {
   readonly config: HandedConfig;
   /** As the standard output of the leading process has it, through which all lines go. */
   readonly logForm: LogForm;
-  /** Where the file says 0 the actual one, once it is known. */
+  /** The actual one where the file says 0. */
   readonly port: number;
   /** The database that the first worker has opened: those that come later take no other. */
   readonly storeIdentity?: string | undefined;

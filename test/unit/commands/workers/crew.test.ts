@@ -62,7 +62,7 @@ class StandIn extends EventEmitter {
   }
 }
 
-const beginning = { config: {} as HandedConfig, logForm: 'json', port: 0 } as const;
+const beginning = { config: {} as HandedConfig, logForm: 'json', port: 8080 } as const;
 
 async function startCrew(t: TestContext | undefined, count: number) {
   const made = makeCrew(t, count, (worker) => worker.ready());
@@ -601,7 +601,7 @@ const served = (workers: readonly StandIn[]): unknown[] =>
     }),
   );
 
-test('all workers begin with one configuration, one port and one database, those of the first, and the start waits for all', async (t) => {
+test('all workers begin with one configuration and one database, that of the first, and the start waits for all', async (t) => {
   const { crew, workers } = makeCrew(t, 3, (worker) => {
     if (worker.process.pid !== 3) worker.ready('the database');
   });
@@ -609,7 +609,7 @@ test('all workers begin with one configuration, one port and one database, those
   const started = crew.start(beginning).then(() => (isUp = true));
   await settle();
   workers[2]?.awake();
-  const later = { ...beginning, port: listen.port, storeIdentity: 'the database' };
+  const later = { ...beginning, storeIdentity: 'the database' };
   assert.deepEqual(served(workers), [[beginning], [later], [later]]);
   assert.ok(!isUp);
   workers[2]?.ready();
@@ -641,7 +641,7 @@ test('another configuration comes to one worker after another, and is in force w
   const started = crew.start(beginning);
   await settle();
   const [first, second, starting, deaf, young] = workers as [StandIn, StandIn, StandIn, StandIn, StandIn];
-  const later = { ...beginning, port: listen.port, storeIdentity: undefined };
+  const later = { ...beginning, storeIdentity: undefined };
   let isInForce = false;
   const reloaded = crew.reload(next).then(() => (isInForce = true));
   young.ready();
