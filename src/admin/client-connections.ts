@@ -36,8 +36,13 @@ export function leadRequests(server: Server, listener: RequestListener): void {
     return undefined;
   }
 
+  function end(socket: Socket): void {
+    conversations.delete(socket);
+    socket.destroy();
+  }
+
   function take(socket: Socket): void {
-    if (conversations.size >= connectionsMax) (findSpare() ?? socket).destroy();
+    if (conversations.size >= connectionsMax) end(findSpare() ?? socket);
     if (socket.destroyed) return;
     parseWhileOpen(socket);
     conversations.set(socket, { unanswered: new Set(), latest: undefined });
@@ -49,10 +54,7 @@ export function leadRequests(server: Server, listener: RequestListener): void {
     const { socket } = req;
     const conversation = conversations.get(socket);
     if (conversation === undefined) return;
-    if (conversation.unanswered.size === unansweredMax) {
-      socket.destroy();
-      return;
-    }
+    if (conversation.unanswered.size === unansweredMax) return end(socket);
     conversation.unanswered.add(res);
     conversation.latest = res;
     res.once('close', () => {

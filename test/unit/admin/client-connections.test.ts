@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { createServer as createAcceptor, type AddressInfo, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { test } from 'node:test';
 import { answerUnreadable, leadRequests } from '../../../src/admin/client-connections.ts';
 import { countRequests } from '../../helpers/count-requests.ts';
+import { listen } from '../../helpers/listen.ts';
 import { until } from '../../helpers/poll.ts';
 import { openRaw } from '../../helpers/raw-socket.ts';
 
@@ -18,6 +19,20 @@ test('of a thousand requests in one go nothing is made once their connection is 
   raw.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(1000));
   await until(() => raw.closed);
   assert.equal(made(), 17);
+});
+
+// A turn that finds over a thousand sockets with something to read takes more than one connection from the same port.
+test('two connections that are taken in one turn of the event loop end two others', async (t) => {
+  const server = createServer();
+  leadRequests(server, () => undefined);
+  const acceptor = createAcceptor((socket) => server.emit('connection', socket));
+  const [port, another] = [await listen(t, server), await listen(t, acceptor)];
+  let taken = 0;
+  server.on('connection', () => (taken += 1));
+  const held = await Promise.all(Array.from({ length: 64 }, () => openRaw(t, port)));
+  await until(() => taken === 64);
+  await Promise.all([openRaw(t, port), openRaw(t, another)]);
+  await until(() => held.filter(({ closed }) => closed).length === 2);
 });
 
 const underWay = { complete: false, headersSent: false };
