@@ -6,7 +6,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { BodyMemory } from '../../../src/bodies/body-memory.ts';
 import { collectBody, takeArrived } from '../../../src/bodies/collect-body.ts';
 import { Refusal } from '../../../src/refusals.ts';
-import { breakBody } from '../../../src/wire/broken-body.ts';
+import { breakBody, brokenBy } from '../../../src/wire/broken-body.ts';
+import { fakeTimers } from '../../helpers/fake-timers.ts';
 
 const memoryBytes = 10;
 
@@ -27,6 +28,16 @@ test('a body of exactly the limit is collected, and its memory stays taken', asy
   assert.equal(String(await body), 'abcdef');
   assert.equal(visit.bytesIn, 6);
   assert.deepEqual([memory.take(5), memory.take(4)], [false, true]);
+});
+
+test('a body that has come in time is not late afterwards', async (t) => {
+  const pass = fakeTimers(t);
+  const { req, body } = arrive(6);
+  for (const piece of ['abc', null]) req.push(piece);
+  await body;
+  pass(60_000);
+  await turn();
+  assert.equal(brokenBy(req), undefined);
 });
 
 const ends: Record<string, readonly [code: string, end: (req: IncomingMessage) => void]> = {
