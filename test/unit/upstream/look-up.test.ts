@@ -73,6 +73,18 @@ describe('a look-up', () => {
     assert.deepEqual([await fresh, asked.length], [other, 3]);
   });
 
+  it('asks anew for a name that was answered in time, however long ago', async () => {
+    const { asked, find, answer } = scene();
+    for (const host of ['silent.test', 'a.test']) {
+      const first = find(host);
+      answer(one);
+      await first;
+    }
+    await find('silent.test'); // until the resolver has been silent for as long as is waited
+    void find('a.test');
+    assert.equal(asked.at(-1)?.host, 'a.test');
+  });
+
   it('tells who was given the last addresses nothing more when the resolver answers after all', async () => {
     const { lookUp, find, answer } = scene();
     const first = find('a.test');
