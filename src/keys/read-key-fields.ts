@@ -100,10 +100,15 @@ const labelCure = 'use up to 63 letters, digits, ".", "_", "/" and "-", a letter
 const quotaFields = ['name', 'limit', 'per', 'timezone'];
 
 function readLine(value: unknown, say: Say): string | undefined {
+  return readText(value, say)?.trim();
+}
+
+/** With the blanks around it. */
+function readText(value: unknown, say: Say): string | undefined {
   if (typeof value !== 'string') return say('is not text');
   if (!isPrintable(value)) return say('holds characters that cannot be seen');
   if (isLongerThan(value, lineLengthMax)) return say(`is longer than ${lineLengthMax} characters`);
-  return holdsSecret(value) ? say(secretFault) : value.trim();
+  return holdsSecret(value) ? say(secretFault) : value;
 }
 
 /** As when columns are mixed up. Any other text is shown in lists, logs and headers. */
@@ -155,7 +160,10 @@ function readLabels(
       mayName && isHarmless(name) ? say(message, `.${name}`) : say(`has a value that ${message}`);
     if (!labelName.test(name)) say(`has a name that is none, ${labelCure}`);
     else if (holdsSecret(name)) say(`has a name that ${secretFault}`);
-    else if (readLine(text, tell) !== undefined) texts.push([name, String(text)]);
+    else {
+      const read = readText(text, tell);
+      if (read !== undefined) texts.push([name, read]);
+    }
   }
   return Object.fromEntries(texts);
 }
