@@ -440,6 +440,13 @@ describe('an output that cannot be written', { concurrency: 3 }, () => {
 });
 
 const young = ['--no-minor-gc-task', '--no-allocation-site-pretenuring'];
+const inlining = [
+  '--max-inlined-bytecode-size=1000',
+  '--max-inlined-bytecode-size-cumulative=2500',
+  '--max-inlined-bytecode-size-small=60',
+  '--min-inlining-frequency=0.05',
+  '--max-valid-polymorphic-map-count=8',
+];
 const telling = [
   '--import',
   'data:text/javascript,import{cachedDataVersionTag}from"v8";process.on("exit",()=>process._rawDebug(cachedDataVersionTag()))',
@@ -487,7 +494,10 @@ describe('a gateway as its users start it', { concurrency: 3 }, () => {
 
     const startedAt = performance.now();
     const exited = once(child, 'exit');
-    const tag = tagUnder([...young, '--heap-growing-percent=25'], '--semi-space-growth-factor=1');
+    const tag = tagUnder(
+      [...young, '--heap-growing-percent=25', ...inlining],
+      '--semi-space-growth-factor=1',
+    );
     assert.equal(await tagAtEnd(child, 'SIGINT'), tag);
     assert.deepEqual(await exited, [0, null]);
     assert.ok(performance.now() - startedAt < 20_000);
@@ -497,7 +507,11 @@ describe('a gateway as its users start it', { concurrency: 3 }, () => {
 
   test('what somebody chose for its memory stays', async (t) => {
     // V8 takes either spelling.
-    const growth = ['--heap-growing-percent=77', '--semi_space_growth_factor=3'];
+    const growth = [
+      '--heap-growing-percent=77',
+      '--semi_space_growth_factor=3',
+      '--max-inlined-bytecode-size=400',
+    ];
     const chosen = { NODE_OPTIONS: '--max-old-space-size=2000', MALLOC_ARENA_MAX: '3' };
     const { child, words, environment } = await startByItself(t, chosen, {}, [...growth, ...telling]);
     const others = launch.flags.filter((flag) => !/old-space|semi-space/.test(flag));

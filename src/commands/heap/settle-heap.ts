@@ -5,8 +5,9 @@ import { collectWhenQuiet, findCollector, type Traffic } from './collect-when-qu
 import { growInACrowd } from './young-generation.ts';
 
 /**
- * How the heap fills and grows. Unlike sizes, these are not set on the command line: started with one of them, Node cannot use the
- * compiled code of its own modules that it ships, which costs 55 ms of CPU at every start.
+ * How the heap fills and grows, and how much V8 compiles into one function. Unlike sizes, these are not set on the command line:
+ * started with one of them, Node cannot use the compiled code of its own modules that it ships, which costs 55 ms of CPU at every
+ * start.
  */
 const choices = [
   /**
@@ -25,6 +26,21 @@ const choices = [
    * though nothing that lasts grows as much: 20 MB less with a million keys in use, for the same CPU.
    */
   { known: /heap-growing/, flags: ['--heap-growing-percent=25'] },
+  /**
+   * A request passes through hundreds of small functions, none of them much hotter than the rest. V8 stops putting functions into
+   * their callers long before all are in, leaves out those that are reached in fewer than 15 of 100 calls, and gives up where it has
+   * seen five kinds of objects: that suits programs with a few hot loops. 3 to 5 % less CPU with 64 connections, for 1 MB.
+   */
+  {
+    known: /inlin|polymorphic/,
+    flags: [
+      '--max-inlined-bytecode-size=1000',
+      '--max-inlined-bytecode-size-cumulative=2500',
+      '--max-inlined-bytecode-size-small=60',
+      '--min-inlining-frequency=0.05',
+      '--max-valid-polymorphic-map-count=8',
+    ],
+  },
 ];
 
 /**
