@@ -83,9 +83,13 @@ function drawRules(kind: StoreKind): void {
 
   test('the same id of another key is another step', async (t) => {
     const { ledger, counters } = await open(t, kind);
-    await ledger.draw(aDraw({ id: 'same.1', keyId: 'a', counters }));
-    assert.equal((await ledger.draw(aDraw({ id: 'same.1', keyId: 'b', counters }))).kind, 'drawn');
-    assert.equal(await usedOf(ledger, counters, 'b'), '1');
+    const step = { id: 'same.1', openFrom: 1, counters };
+    const [a, b] = [aDraw({ ...step, keyId: 'a' }), aDraw({ ...step, keyId: 'b', want: 2 })];
+    await ledger.draw(a);
+    assert.equal((await ledger.draw(b)).kind, 'drawn');
+    await ledger.cancelDraw(a);
+    assert.equal(told(await ledger.draw(b)), 'drawn 2, used [2]');
+    assert.deepEqual([await usedOf(ledger, counters, 'a'), await usedOf(ledger, counters, 'b')], ['0', '2']);
   });
 
   for (const { name, periodStart, periodEnd } of periodsElsewhere) {
@@ -356,8 +360,12 @@ function usageRules(kind: StoreKind): void {
     await ledger.draw(aDraw({ counters, want: 10, held: -4 }));
     await ledger.draw(aDraw({ counters, want: 3, held: -5, holder: 'b' }));
     assert.deepEqual(await ledger.readUsage('key', counters), [{ used: 13, leased: 6 }]);
-    await ledger.draw(aDraw({ counters, want: 1, held: -1 }));
-    assert.deepEqual(await ledger.readUsage('key', counters), [{ used: 14, leased: 0 }]);
+    const all = [aCounter({ name: 'new', limit: 100 }), ...counters];
+    await ledger.draw(aDraw({ counters: all, want: 1, held: -1 }));
+    assert.deepEqual(await ledger.readUsage('key', all), [
+      { used: 1, leased: 0 },
+      { used: 14, leased: 0 },
+    ]);
   });
 
   test('usage is set for some counters of a key alone, and set again it stays the same', async (t) => {
@@ -450,6 +458,12 @@ function usageRules(kind: StoreKind): void {
         names.map(() => index + 1).join(' '),
         JSON.stringify(keyId),
       );
+    }
+    for (const [index, keyId] of [...odd.entries()].toReversed())
+      await ledger.giveBack(someUnits({ keyId, counters, held: index }));
+    for (const [index, keyId] of odd.entries()) {
+      const left = names.map(() => ({ used: index, leased: index }));
+      assert.deepEqual(await ledger.readUsage(keyId, counters), left, JSON.stringify(keyId));
     }
   });
 }

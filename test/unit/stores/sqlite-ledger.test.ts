@@ -172,6 +172,57 @@ test('steps of a clock that was ahead do not keep those that follow', (t) => {
   assert.ok(rows('steps') <= 32, `${rows('steps')} steps`);
 });
 
+test('old steps go whatever steps follow', (t) => {
+  const { units, clock, rows } = scene(t);
+  const counters = [aCounter({ limit: 1_000_000, periodStart: 0, periodEnd: endOfTime })];
+  const kinds = [
+    () => units.draw(aDraw({ counters })),
+    () => units.giveBack(someUnits({ counters })),
+    () => units.charge(someUnits({ counters })),
+    () => units.cancelDraw(aDraw({ counters })),
+  ];
+  for (const take of kinds) {
+    for (let step = 0; step < 64; step += 1) {
+      clock.now += HOUR;
+      take();
+    }
+    assert.ok(rows('steps') <= 32, `${rows('steps')} steps`);
+  }
+});
+
+test('however much is old, a call deletes only a little of it', (t) => {
+  const { units, rates, places, clock, rows, database } = scene(t);
+  const tables = ['steps', 'counters', 'rates', 'places'];
+  database.exec(`
+    CREATE TEMP TABLE old AS
+      WITH RECURSIVE numbers (n) AS (VALUES (1000) UNION ALL SELECT n + 1 FROM numbers WHERE n < 1999)
+      SELECT ' ' || n AS name, ${START} AS at FROM numbers;
+    INSERT INTO steps SELECT name, 'key', at, NULL FROM old;
+    INSERT INTO counters SELECT name, 'monthly', at, at, 1 FROM old;
+    INSERT INTO rates SELECT name, 'rate', at, 1, 1, at FROM old;
+    INSERT INTO places SELECT name, 'p', at FROM old`);
+  clock.now += HOUR;
+  const counters = [aCounter({ periodStart: 0, periodEnd: endOfTime, limit: 1_000_000 })];
+  for (let draw = 0; draw < 16; draw += 1) units.draw(aDraw({ counters }));
+  rates.takeCells({ keyId: 'key', name: 'rate', intervalMs: 10, burst: 1, want: 1 });
+  places.enter({ keyId: 'key', placeId: 'p', limit: 1, expiresInMs: 50 });
+  // Up to the 65th row, and two for each one that comes.
+  assert.deepEqual(tables.map(rows), [1_000 + 16 - 65, 1_000 + 1 - 65, 1_000 + 1 - 2, 1_000 + 1 - 2]);
+});
+
+test('what is held of a current period stays for an hour, also when an old one of its name goes', (t) => {
+  const { units, clock, rows } = scene(t);
+  const month = aCounter({ name: 'z', limit: 100, periodStart: START, periodEnd: START + 31 * 24 * HOUR });
+  units.draw(aDraw({ counters: daily(0) }));
+  clock.now = START + 9 * 24 * HOUR;
+  const current = [...daily(9), month];
+  units.draw(aDraw({ counters: current, want: 3 }));
+  clock.now += HOUR - 1;
+  for (let draw = 0; draw < 16; draw += 1) units.draw(aDraw({ counters: [month], held: -1, holder: 'b' }));
+  const held = units.readUsage('key', current).map(({ leased }) => leased);
+  assert.deepEqual([held, rows('leases')], [[3, 3], 2]);
+});
+
 test('rates that have rested and places that have expired do not pile up', (t) => {
   const { rates, places, clock, rows } = scene(t);
   for (let index = 0; index < 200; index += 1) {
@@ -196,6 +247,24 @@ test('a rate that has not rested and a place that has not expired stay, however 
   }
   assert.deepEqual(rates.takeCells(cells), { kind: 'taken', cells: 4, remaining: 0, now: clock.now });
   assert.equal(places.enter({ ...place, placeId: 'b' }), 'full');
+  clock.now += 1;
+  assert.equal(places.enter({ ...place, placeId: 'b' }), 'entered');
+});
+
+test('a rate that is edited is counted at its new price from then on', (t) => {
+  const { rates, clock } = scene(t);
+  const slow = { keyId: 'key', name: 'rate', intervalMs: 1_000, burst: 5, want: 5 };
+  const fast = { ...slow, intervalMs: 100 };
+  rates.takeCells(slow);
+  clock.now += 4_900;
+  assert.deepEqual(rates.takeCells({ ...fast, want: 1 }), {
+    kind: 'taken',
+    cells: 1,
+    remaining: 3,
+    now: clock.now,
+  });
+  clock.now += 200;
+  assert.deepEqual(rates.takeCells(fast), { kind: 'taken', cells: 5, remaining: 0, now: clock.now });
 });
 
 test('a rate of a clock that was ahead delays nobody for longer than told', (t) => {
@@ -243,6 +312,7 @@ function scene(t: TestContext) {
   const now = (): number => clock.now;
   return {
     clock,
+    database,
     units: prepareUnits(database, now),
     prepareProcess: () => prepareUnits(database, now),
     rates: prepareRates(database, now),
