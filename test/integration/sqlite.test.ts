@@ -19,7 +19,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Worker } from 'node:worker_threads';
+import { Worker } from 'node:worker_threads';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import {
@@ -116,6 +116,11 @@ const refused: readonly { name: string; at?: string; make?: (path: string) => vo
   {
     name: 'a database of another program',
     make: (path) => sql(path, 'CREATE TABLE t (x)').close(),
+    why: 'it is a database of another program',
+  },
+  {
+    name: 'one of another program that has no tables yet',
+    make: (path) => sql(path, 'PRAGMA application_id = 1').close(),
     why: 'it is a database of another program',
   },
   {
@@ -493,6 +498,19 @@ test('one thread makes all checkpoints, and another when it has died, be it at w
   other.close();
   await store.close();
   await until(() => !existsSync(`${path}-wal`), { what: 'no thread keeps the file open' });
+});
+
+test('a store that is closed stops its thread, and tells of nothing that this interrupts', async (t) => {
+  const terminate = t.mock.method(Worker.prototype, 'terminate');
+  const reasons: string[] = [];
+  const { store } = ownDatabase(t, { onLogStuck: (reason) => void reasons.push(reason) });
+  for (let calls = 0; calls < callsPerCheckpoint; calls += 256) await store.keys.noteUses([]);
+  await store.close();
+  const [stop] = terminate.mock.calls;
+  assert.ok(stop?.this instanceof Worker);
+  stop.this.emit('message', 'interrupted');
+  await stop.result;
+  assert.deepEqual(reasons, []);
 });
 
 test('a process that has nothing else to do ends, though its log was copied', async (t) => {

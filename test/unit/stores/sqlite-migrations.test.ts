@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { createDatabase } from '../../../src/stores/sqlite/create-database.ts';
+import { openDatabase } from '../../../src/stores/sqlite/database.ts';
 import { migrations } from '../../../src/stores/sqlite/migrations.ts';
 import { openSqlite } from '../../../src/stores/sqlite/open-sqlite.ts';
 import { aCounter, aDraw } from '../../helpers/ledger-orders.ts';
@@ -32,6 +34,24 @@ for (let version = 1; version < migrations.length; version += 1) {
     assert.deepEqual([await draw(), await draw()], ['drawn', 'exhausted']);
   });
 }
+
+test('a connection is as safe and as quick as is promised', (t) => {
+  const path = join(tempFolder(t), 'g.db');
+  createDatabase(path);
+  const database = openDatabase(path, { patient: true, create: true });
+  t.after(() => database.close());
+  const wanted = {
+    trusted_schema: 0,
+    journal_mode: 'wal',
+    synchronous: 1, // NORMAL
+    wal_autocheckpoint: 0,
+    temp_store: 2, // MEMORY
+  };
+  for (const [name, value] of Object.entries(wanted)) {
+    const [found] = Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {});
+    assert.equal(found, value, name);
+  }
+});
 
 // A scan costs nothing in a small file, and blocks the event loop in one of a million keys.
 test('every statement finds its rows by an index, or takes the first few', (t) => {

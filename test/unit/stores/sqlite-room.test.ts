@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { openSqlite } from '../../../src/stores/sqlite/open-sqlite.ts';
 import { lacksRoom } from '../../../src/stores/sqlite/refuse-unwritable.ts';
+import { tempFolder } from '../../helpers/temp-folder.ts';
 
 for (const { name, disk, lacks } of [
   { name: 'a full disk with blocks of 1 KB', disk: { bsize: 1024, bavail: 0 }, lacks: true },
@@ -13,3 +18,15 @@ for (const { name, disk, lacks } of [
     assert.equal(lacksRoom(disk), lacks);
   });
 }
+
+test('a database is not opened where that may end the process', (t) => {
+  const path = join(tempFolder(t), 'g.db');
+  const ask = t.mock.method(fs, 'statfsSync', () => ({ bsize: 1024, bavail: 511 }));
+  syncBuiltinESMExports();
+  t.after(() => {
+    ask.mock.restore();
+    syncBuiltinESMExports();
+  });
+  assert.throws(() => openSqlite(path), /there is no room left$/);
+  assert.ok(!fs.existsSync(`${path}-shm`));
+});
