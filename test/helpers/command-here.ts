@@ -62,7 +62,10 @@ async function runHere(
 
 function stdinOf(input: Input): Readable {
   if (typeof input === 'string') return Readable.from(Buffer.from(input));
-  if ('typed' in input) return Object.assign(Readable.from(Buffer.from(input.typed)), { isTTY: true });
+  if ('typed' in input) {
+    const terminal = { isTTY: true, setRawMode: () => undefined };
+    return Object.assign(Readable.from(Buffer.from(input.typed)), terminal);
+  }
   return Readable.from(input);
 }
 

@@ -375,6 +375,14 @@ test('an import that its store has left says how far it came', async (t) => {
   assert.equal(code, 74);
 });
 
+test('Ctrl-C at the question for a key ends a verify without a verdict', async (t) => {
+  const { run, feed } = withoutStore(t);
+  await run('create', '--plan', 'free');
+  const { code, stdout } = await feed({ typed: 's3c\u0003' }, 'verify');
+  assert.equal(stdout, '');
+  assert.equal(code, 130);
+});
+
 test('an import that Ctrl-C ends takes over what it has read, and says how far it came', async (t) => {
   const redis = await startRedisServer(t);
   // On a machine that is busy Redis may take a while.
