@@ -696,13 +696,18 @@ test('a change of keys that finds something of another program under one of the 
   assert.equal(await keys.changeKey({ from: undefined, to: from, note: aNote() }), 'done');
   const everything = `local names = redis.call('KEYS', '*') table.sort(names)
     for at, name in ipairs(names) do names[at] = name .. redis.sha1hex(redis.call('DUMP', name)) end return names`;
-  for (const name of ['ids', 'audit', 'changes'].map((what) => `gatehouse:{keys}:${what}`)) {
+  const secret = `secret:${Buffer.from(from.secrets[0]?.digest ?? '', 'hex').toString('base64url')}`;
+  const added = [
+    aKey({ id: 'new', secrets: [aSecret({ digest: digestOf('new') })] }),
+    aKey({ id: 'next', secrets: from.secrets }),
+  ];
+  for (const name of ['ids', 'audit', 'changes', secret].map((what) => `gatehouse:{keys}:${what}`)) {
     await redis.say('RENAME', name, 'aside');
-    await redis.say('SET', name, 'x');
+    await redis.say('RPUSH', name, 'x');
     const before = await redis.say('EVAL', everything, 0);
     const changes = [
       () => keys.changeKey({ from, to: { ...from, version: 2 }, note: aNote() }),
-      () => keys.addKeys([aKey({ id: 'new', secrets: [aSecret({ digest: digestOf('new') })] })], aNote()),
+      () => keys.addKeys(added, aNote()),
     ];
     for (const change of changes) {
       const failure = await failureOf(change());
