@@ -25,7 +25,7 @@ local latest = redis.call('HMGET', KEYS[1], ARGV[1], 'begun', 'top', 'floor')
 local earlier = latest[1] or redis.call('HGET', KEYS[2], ARGV[1])
 local nth = tonumber(string.match(ARGV[1], '%d+$'))
 -- It took so long to arrive that another copy of it may have been taken before, and forgotten.
-local forgotten = not earlier and nth <= tonumber(latest[4] or 0)
+local forgotten = nth <= tonumber(latest[4] or 0)
 
 local function used_of(key)
   local text = redis.call('HGET', key, 'used')
