@@ -155,8 +155,10 @@ function bookRules(address: StoreKind['address']): void {
     const ninth = book.rotate(key.id, { overlapMs: hour }, by);
     await assert.rejects(ninth, isProblem('conflict'));
     assert.equal((await book.show(key.id)).secrets.length, 8, 'those that have expired are gone');
-    const tooLong = book.rotate(key.id, { overlapMs: overlapMsMax + 1 }, by);
-    await assert.rejects(tooLong, isProblem('invalid'));
+    const tooLong = { overlapMs: overlapMsMax + 1 };
+    await assert.rejects(book.rotate(key.id, tooLong, by), isProblem('invalid'));
+    const repeatable = book.rotateOnce(key.id, tooLong, by, { name: 'once', content: '' });
+    await assert.rejects(repeatable, isProblem('invalid'));
   });
 
   test('rotation keeps the key and lets the old secret live as long as was said', async (t) => {
