@@ -164,20 +164,35 @@ function drawRules(kind: StoreKind): void {
 function cancelRules(kind: StoreKind): void {
   test('cancelling a draw that ran gives its units back, once', async (t) => {
     const { ledger } = await open(t, kind);
+    const counters = [aCounter({ limit: 10 }), aCounter({ name: 'other', limit: 10 })];
+    await ledger.draw(aDraw({ counters, want: 3, holder: 'b' }));
+    const order = aDraw({ counters, want: 4 });
+    await ledger.draw(order);
+    await ledger.cancelDraw(order);
+    await ledger.cancelDraw(order);
+    assert.deepEqual(await ledger.readUsage('key', counters), [
+      { used: 3, leased: 3 },
+      { used: 3, leased: 3 },
+    ]);
+    // As long as less is used than is told to be held, no more than that is shown.
+    await ledger.charge(someUnits({ counters: counters.slice(1), units: 10, holder: 'c' }));
+    assert.deepEqual(await ledger.readUsage('key', counters), [
+      { used: 3, leased: 3 },
+      { used: 13, leased: 3 },
+    ]);
+  });
+
+  test('cancelling a draw leaves what its process held before', async (t) => {
+    const { ledger } = await open(t, kind);
     const counters = [aCounter({ limit: 100 }), aCounter({ name: 'other', limit: 100 })];
     await ledger.draw(aDraw({ counters, want: 30 }));
     const order = aDraw({ counters, want: 4, held: 30 });
     await ledger.draw(order);
     await ledger.cancelDraw(order);
-    await ledger.cancelDraw(order);
+    // More is used than is held: otherwise no more than what is used would be shown.
+    await ledger.charge(someUnits({ counters, units: 10, holder: 'c' }));
     assert.deepEqual(await ledger.readUsage('key', counters), [
-      { used: 30, leased: 30 },
-      { used: 30, leased: 30 },
-    ]);
-    // As long as less is used than is told to be held, no more than that is shown.
-    await ledger.charge(someUnits({ counters: counters.slice(1), units: 10, holder: 'c' }));
-    assert.deepEqual(await ledger.readUsage('key', counters), [
-      { used: 30, leased: 30 },
+      { used: 40, leased: 30 },
       { used: 40, leased: 30 },
     ]);
   });
