@@ -507,18 +507,18 @@ describe('a gateway as its users start it', { concurrency: 3 }, () => {
 
   test('what somebody chose for its memory stays', async (t) => {
     // V8 takes either spelling.
-    const growth = [
+    const given = [
       '--heap-growing-percent=77',
       '--semi_space_growth_factor=3',
       '--max-inlined-bytecode-size=400',
     ];
     const chosen = { NODE_OPTIONS: '--max-old-space-size=2000', MALLOC_ARENA_MAX: '3' };
-    const { child, words, environment } = await startByItself(t, chosen, {}, [...growth, ...telling]);
+    const { child, words, environment } = await startByItself(t, chosen, {}, [...given, ...telling]);
     const others = launch.flags.filter((flag) => !/old-space|semi-space/.test(flag));
-    assert.deepEqual(words.slice(1, 1 + others.length + growth.length), [...others, ...growth]);
+    assert.deepEqual(words.slice(1, 1 + others.length + given.length), [...others, ...given]);
     for (const [option, value] of Object.entries(chosen))
       assert.ok(environment.includes(`${option}=${value}`));
-    assert.equal(await tagAtEnd(child), tagUnder([...young, ...growth]));
+    assert.equal(await tagAtEnd(child), tagUnder([...young, ...given]));
   });
 
   test('its young generation is collected between requests, before it is full', async (t) => {
