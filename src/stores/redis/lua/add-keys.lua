@@ -22,7 +22,7 @@ for number = 1, (#KEYS - 3) / 2 do
     if added == 0 then
       -- Finds out what has a wrong type, and what our user may not do, before anything is changed (change-key.lua).
       redis.call('XLEN', KEYS[3])
-      for at = 3 + 2 * number, #KEYS, 2 do
+      for at = 5 + 2 * number, #KEYS, 2 do
         redis.call('GET', KEYS[at])
       end
       redis.call('PUBLISH', ARGV[5], '')
