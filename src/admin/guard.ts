@@ -74,7 +74,6 @@ function givenOnce(req: IncomingMessage, name: 'host' | 'authorization'): string
 
 /** A web page can reach a loopback address under a name of its choice (DNS rebinding), and the Host then shows that name. */
 function isLoopbackHost(host: string): boolean {
-  const [, name = '', port = '80'] = /^(\[[^\]]*\]|[^:]+)(?::(\d{1,5}))?$/.exec(host) ?? [];
-  const address = name === '' ? undefined : parseAddress(`${name}:${port}`);
+  const address = parseAddress(/:\d+$/.test(host) ? host : `${host}:80`);
   return address !== undefined && isLoopback(address);
 }
