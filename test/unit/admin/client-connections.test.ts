@@ -35,6 +35,22 @@ test('two connections that are taken in one turn of the event loop end two other
   await until(() => held.filter(({ closed }) => closed).length === 2);
 });
 
+test('a client that leaves before its answer takes no place from those that stay', async (t) => {
+  const server = createServer();
+  leadRequests(server, ({ url }, res) => void (url === '/answered' && res.end()));
+  const port = await listen(t, server);
+  let left = 0;
+  server.on('connection', (socket) => socket.on('close', () => (left += 1)));
+  await openRaw(t, port);
+  const leavers = await Promise.all(Array.from({ length: 63 }, () => openRaw(t, port)));
+  for (const { socket } of leavers) socket.end('GET / HTTP/1.1\r\nHost: a\r\n\r\n', () => socket.destroy());
+  await until(() => left === 63);
+  const next = await openRaw(t, port);
+  next.write('GET /answered HTTP/1.1\r\nHost: a\r\n\r\n');
+  await next.responses(1);
+  assert.equal(left, 63);
+});
+
 const underWay = { complete: false, headersSent: false };
 const late = 'ERR_HTTP_REQUEST_TIMEOUT';
 

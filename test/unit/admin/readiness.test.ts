@@ -73,6 +73,20 @@ test('probes that come within a second are answered by one look', async (t) => {
   }
 });
 
+test('what has not come to anything yet is not begun again', async (t) => {
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const silent = createTarget();
+  const readiness = createReadiness({ probe: silent.attempt }, () => []);
+  for (now of [0, 1001]) {
+    const checked = readiness.check();
+    t.mock.timers.tick(300);
+    await checked;
+    assert.equal(silent.attempts.length, 1);
+  }
+});
+
 test('a store that has never answered is no ground to send traffic', async () => {
   const near = { name: 'near', probe: works, health: unasked };
   const readiness = createReadiness({ probe: createTarget().attempt }, () => [near]);
