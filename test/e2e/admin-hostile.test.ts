@@ -380,8 +380,8 @@ test('a page of another site reaches nothing under a name of its own (DNS rebind
     '[::2]',
     '',
   ]) {
-    assert.equal(await statusOf(name), 421, name);
-    assert.equal(await statusOf(name, '/metrics'), 421, name);
+    for (const target of ['/v1/keys', '/metrics', '/openapi.json'])
+      assert.equal(await statusOf(name, target), 421, `${name} ${target}`);
   }
   const two = [['Host', 'localhost'], ['Host', 'evil.example'], bearer] as const;
   assert.equal((await exchange(t, port, requestBytes('GET /v1/keys', two))).status, 421);

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Server } from 'node:http';
 import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { adminToken as token, away, emptyConfig, openAdmin } from '../../helpers/open-admin.ts';
@@ -384,6 +386,16 @@ for (const [name, version, expect, continues] of expectations) {
     assert.equal(client.received().includes('100 Continue'), continues);
   });
 }
+
+test('a head may take ten seconds to come, and the body of an import as long as it likes', async (t) => {
+  const { get } = await openAdmin(t, `{ token: ${token} }`);
+  let asked: Server | undefined;
+  const note = (told: unknown): void => void (asked = (told as { server: Server }).server);
+  subscribe('http.server.request.start', note);
+  await get('/livez');
+  unsubscribe('http.server.request.start', note);
+  assert.deepEqual([asked?.headersTimeout, asked?.requestTimeout], [10_000, 0]);
+});
 
 test('a token of the role read sees the metrics', async (t) => {
   const { get } = await openAdmin(t, `{ tokens: [{ name: prometheus, token: ${token} }] }`);

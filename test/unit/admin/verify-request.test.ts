@@ -15,11 +15,13 @@ routes: [{ path: /v1/name, methods: [GET], upstream: a }]
 const read = (t: TestContext, text = yaml) => loadConfig(writeTemporary(t, text), {});
 
 test('a plan that has gone refuses what nothing else has refused before, as in the journey', async (t) => {
-  const config = read(t);
+  const config = read(t, `errors: { plan_unknown: { status: 402, message: gone } }${yaml}`);
   const gone = 'plan_unknown';
   const verdict = { valid: false, reason: gone, refusal: gone, key: null, secret: 1 } as const;
-  const refusalOn = async (path?: string): Promise<unknown> =>
-    (await verifyRequest('secret', { path }, { book: { verify: async () => verdict }, config })).refusal;
+  const saidOf = (path?: string) =>
+    verifyRequest('secret', { path }, { book: { verify: async () => verdict }, config });
+  const refusalOn = async (path?: string): Promise<unknown> => (await saidOf(path)).refusal;
+  assert.deepEqual((await saidOf()).answer, { status: 402, body: '{"error":"gone"}' });
   assert.equal(await refusalOn(), 'plan_unknown');
   assert.equal(await refusalOn('/v1/name'), 'plan_unknown');
   assert.equal(await refusalOn('/v1/nowhere'), 'route_unknown');
