@@ -3,6 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Server } from 'node:http';
 import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { endPatienceMs } from '../../../src/waiting/patience.ts';
 import { adminToken as token, away, emptyConfig, openAdmin } from '../../helpers/open-admin.ts';
 import { until } from '../../helpers/poll.ts';
 import { exchange, openRaw, requestBytes, type RawSocket } from '../../helpers/raw-socket.ts';
@@ -258,11 +259,30 @@ test('a gateway that stops waits for a change that is under way', async (t) => {
   assert.equal((await making).status, 201);
 });
 
+test('a gateway that stops waits no longer for a change than its end may take', async (t) => {
+  const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const { listener, makeKey } = await openAdmin(t, `{ token: ${token} }`, () => {
+    begun.resolve();
+    return held.promise;
+  });
+  const making = makeKey();
+  await begun.promise;
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const draining = listener.drain();
+  t.mock.timers.tick(endPatienceMs);
+  await draining;
+  t.mock.timers.reset();
+  held.resolve();
+  await making;
+});
+
 test('a fault of our own is told to the log alone', async (t) => {
-  const { get, lines, told, makeKey } = await openAdmin(t, `{ token: ${token} }`, () =>
+  const { get, lines, told, makeKey, printed } = await openAdmin(t, `{ token: ${token} }`, () =>
     Promise.reject(new Error('what only we know')),
   );
-  const answers = [await get('/v1/keys', { authorization: `Bearer ${token}` }), await makeKey()];
+  Object.freeze(printed); // no page can be counted
+  const headers = { authorization: `Bearer ${token}` };
+  const answers = [await get('/v1/keys', headers), await makeKey(), await get('/metrics', headers)];
   for (const answer of answers) {
     const said = [answer.status, await answer.json()];
     assert.deepEqual(said, [500, { error: 'Internal server error', code: 'internal' }]);
@@ -274,6 +294,7 @@ test('a fault of our own is told to the log alone', async (t) => {
       [fault, undefined],
       ['an operator asked for a change', 500],
       [fault, undefined],
+      ['a fault on the admin listener', undefined],
     ],
   );
   assert.match(lines[0] ?? '', /what only we know/);
