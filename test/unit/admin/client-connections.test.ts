@@ -7,7 +7,7 @@ import { answerUnreadable, leadRequests } from '../../../src/admin/client-connec
 import { countRequests } from '../../helpers/count-requests.ts';
 import { listen } from '../../helpers/listen.ts';
 import { until } from '../../helpers/poll.ts';
-import { openRaw } from '../../helpers/raw-socket.ts';
+import { openRaw, type RawSocket } from '../../helpers/raw-socket.ts';
 
 test('of a thousand requests in one go nothing is made once their connection is ended', async (t) => {
   const made = countRequests(t);
@@ -22,18 +22,33 @@ test('of a thousand requests in one go nothing is made once their connection is 
 });
 
 // A turn that finds over a thousand sockets with something to read takes more than one connection from the same port.
-test('two connections that are taken in one turn of the event loop end two others', async (t) => {
-  const server = createServer();
-  leadRequests(server, () => undefined);
-  const acceptor = createAcceptor((socket) => server.emit('connection', socket));
-  const [port, another] = [await listen(t, server), await listen(t, acceptor)];
-  let taken = 0;
-  server.on('connection', () => (taken += 1));
-  const held = await Promise.all(Array.from({ length: 64 }, () => openRaw(t, port)));
-  await until(() => taken === 64);
-  await Promise.all([openRaw(t, port), openRaw(t, another)]);
-  await until(() => held.filter(({ closed }) => closed).length === 2);
-});
+for (const { what, asks, ends } of [
+  { what: 'silent, end two of them', asks: '', ends: { held: 2, late: 0 } },
+  {
+    what: 'waiting for an answer, are ended',
+    asks: 'GET / HTTP/1.1\r\nHost: a\r\n\r\n',
+    ends: { held: 0, late: 2 },
+  },
+]) {
+  test(`two connections that are taken in one turn of the event loop, while all others are ${what}`, async (t) => {
+    const server = createServer();
+    let [taken, asked] = [0, 0];
+    leadRequests(server, () => void (asked += 1));
+    const acceptor = createAcceptor((socket) => server.emit('connection', socket));
+    const [port, another] = [await listen(t, server), await listen(t, acceptor)];
+    server.on('connection', () => (taken += 1));
+    const held = await Promise.all(Array.from({ length: 64 }, () => openRaw(t, port)));
+    for (const client of held) client.write(asks);
+    await until(() => taken === 64 && asked === (asks === '' ? 0 : 64));
+    const late = await Promise.all([openRaw(t, port), openRaw(t, another)]);
+    await until(() => closedOf(held) + closedOf(late) === 2);
+    assert.deepEqual({ held: closedOf(held), late: closedOf(late) }, ends);
+  });
+}
+
+function closedOf(clients: readonly RawSocket[]): number {
+  return clients.filter(({ closed }) => closed).length;
+}
 
 test('a client that leaves before its answer takes no place from those that stay', async (t) => {
   const server = createServer();

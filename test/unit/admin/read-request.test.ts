@@ -3,6 +3,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { test } from 'node:test';
 import { readIfMatch, readJsonBody, readLines, readMark } from '../../../src/admin/read-request.ts';
+import { keyBytesMax } from '../../../src/keys/key-limits.ts';
 
 function requestWith(headers: IncomingMessage['headers']): IncomingMessage {
   return Object.assign(new IncomingMessage(new Socket()), { headers });
@@ -32,9 +33,20 @@ test('a request is known again by its name, its token and all that it asks', () 
   assert.notEqual(markOf('one', { actor: 'eve' })?.name, mark?.name);
   assert.notEqual(markOf('one', { operation: 'rotateKey' })?.content, mark?.content);
   assert.notEqual(markOf('one', { content: { plan: 'free', name: 'y' } })?.content, mark?.content);
-  assert.ok(markOf('~'.repeat(255)));
+  for (const name of ['~', '~'.repeat(255)]) assert.ok(markOf(name));
   for (const name of ['', 'a b', 'ä', '~'.repeat(256)])
     assert.throws(() => markOf(name), { code: 'malformed' }, name);
+});
+
+test('a body may be as large as the fields of a key can be, and no byte larger', async () => {
+  for (const length of [keyBytesMax, keyBytesMax + 1]) {
+    const whole = requestWith({ 'content-type': 'application/json', 'content-length': String(length) });
+    whole.push('{}'.padEnd(length));
+    whole.push(null);
+    const read = readJsonBody(whole, new ServerResponse(whole), { required: true });
+    if (length === keyBytesMax) assert.deepEqual(await read, {});
+    else await assert.rejects(read, { code: 'too_large' });
+  }
 });
 
 test('a client has half a minute for its body, and no longer than that is its connection watched', async (t) => {
