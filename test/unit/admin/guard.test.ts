@@ -15,7 +15,7 @@ test('who shows no token is nobody, even where the hash of nothing is written fo
   }
 });
 
-test('of two tokens neither is taken for the one that was meant, and showing them is no guess', () => {
+test('of two tokens neither is taken for the one that was meant, nor is one among other words, and showing them is no guess', () => {
   const tokens = ['read', 'write'] as const;
   const admin = {
     listen: { host: '0.0.0.0', port: 0 },
@@ -23,6 +23,8 @@ test('of two tokens neither is taken for the one that was meant, and showing the
   };
   const guard = createGuard({ admin }, createLogger('silent', { write: () => {} }));
   for (const role of tokens) assert.equal(guard.identify(showing([`Bearer ${role}`]))?.role, role);
+  for (const odd of ['Bearer read it', 'To Bearer read', 'Bearerread'])
+    assert.throws(() => guard.identify(showing([odd])), { code: 'token_required' }, odd);
   for (let times = 0; times < 30; times += 1) {
     const two = showing(['Bearer read', 'Bearer write']);
     assert.throws(() => guard.identify(two), { code: 'token_required' });
