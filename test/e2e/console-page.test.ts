@@ -389,6 +389,12 @@ test('a secret that was made is shown though its form was closed, and goes only 
 test('a token that is not valid is refused in words; the right one is in no URL and nowhere in the page', async (t) => {
   const visitor = await signedIn(t, { token: 'another-token-0123456789' });
   await visitor.sees('A valid admin token is required');
+  const asked: (RequestInit | undefined)[] = [];
+  const send = visitor.window.fetch.bind(visitor.window);
+  visitor.window.fetch = async (path, request) => {
+    asked.push(request as RequestInit | undefined);
+    return await send(path, request);
+  };
   await visitor.fill('Admin token', writer);
   await visitor.click('Sign in');
   await visitor.click('Refresh');
@@ -403,6 +409,14 @@ test('a token that is not valid is refused in words; the right one is in no URL 
   await visitor.click('Sign out');
   await visitor.fill('Admin token', '');
   assert.ok(!visitor.text().includes('Page 1'));
+  const withToken = asked.filter((request) => new Headers(request?.headers).has('authorization'));
+  assert.ok(withToken.length > 0);
+  for (const { credentials, redirect, cache, signal } of withToken as RequestInit[])
+    assert.deepEqual(
+      [credentials, redirect, cache, signal?.aborted],
+      ['omit', 'error', 'no-store', true],
+      'it goes nowhere else, is kept nowhere, and nothing waits that was asked for with it',
+    );
 });
 
 test('a token that is not valid is refused in the same words when it is sent by a double click', async (t) => {
