@@ -302,6 +302,18 @@ test('a filter that the API refuses is told of, and can be mended', async (t) =>
   await visitor.sees('left-over');
 });
 
+test('what is asked for and not answered by the gateway is told of, and without doubt where it changes nothing', async (t) => {
+  const visitor = await signedIn(t);
+  await visitor.sees('Page 1');
+  visitor.window.fetch = async () => new visitor.window.Response('<p>bad gateway', { status: 502 });
+  await visitor.click('Refresh');
+  await visitor.sees('The answer was 502, without a word');
+  visitor.window.fetch = () => Promise.reject(new Error('no network'));
+  await visitor.click('Try again');
+  const told = () => visitor.window.document.querySelector('main .problem')?.textContent;
+  await until(() => told() === 'The gateway cannot be reached');
+});
+
 test('filters that find nothing say so, and all of them are cleared at once', async (t) => {
   await ask('POST', '/v1/keys', { body: { id: 'found-again', plan: 'free' } });
   const visitor = await signedIn(t);
