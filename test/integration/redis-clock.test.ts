@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { takeCells, type RateAsk, type RateState } from '../../src/stores/gcra.ts';
 import { scripts, type Script, type Words } from '../../src/stores/redis/scripts.ts';
+import { leaseToldMs, placeExpiresMaxMs } from '../../src/stores/retention.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
 
 // What scripts answer at one moment or another: they run in a real Redis, by a clock that the test sets.
@@ -106,6 +107,34 @@ test('a draw is for the millisecond in which its period begins, and not for the 
   for (const now of [start - 1, start, end - 1, end]) kinds.push(await kindAt(now));
   assert.deepEqual(kinds, ['3', '1', '1', '3']);
 });
+
+test('usage is set from the millisecond in which its period begins, and not in the one in which it has ended', async () => {
+  const [start, end] = [Date.now(), Date.now() + 60_000];
+  const answers = [];
+  for (const now of [start - 1, start, end - 1, end]) {
+    const args = [leaseToldMs, 5, start, end, end + 60_000];
+    answers.push((await runAt(now, scripts.setUsage, ['counter that is set'], args))[0]);
+  }
+  assert.deepEqual(answers, ['not_current', '5 0', '5 0', 'not_current']);
+});
+
+test('a place is kept until the millisecond in which it expires, and for the longest time too', async () => {
+  const begins = START + 500;
+  const ends = begins + 30_000;
+  assert.equal(await enterAt(begins, 'a', 30_000), 1);
+  assert.equal(await enterAt(ends - 1, 'b', 30_000), 0);
+  assert.equal(await enterAt(ends, 'b', placeExpiresMaxMs), 1);
+  assert.equal(await enterAt(ends, 'b', placeExpiresMaxMs), 1, 'who has it stays');
+  assert.equal(await enterAt(ends, 'a', 30_000), 0);
+  assert.equal(await enterAt(ends - 1, 'c', 30_000), 1, 'nobody takes one for longer: the clock was ahead');
+  await redis.zadd('places', ends, 'a');
+  assert.equal(await enterAt(ends, 'a', 30_000), 0, 'who had it has it no more');
+});
+
+async function enterAt(now: number, placeId: string, expiresInMs: number): Promise<unknown> {
+  const [entered] = await runAt(now, scripts.enter, ['places'], [placeId, 1, expiresInMs, placeExpiresMaxMs]);
+  return entered;
+}
 
 test('a charge that is repeated because no answer comes in time is made once, however many steps follow it', async () => {
   const start = Date.now();
