@@ -67,6 +67,9 @@ function keyRules(address: StoreKind['address']): void {
     assert.equal((await keys.readKey(key.id))?.record.plan, 'free');
     assert.equal(await change(keys, aKey(), {}), 'missing');
     assert.equal(await keys.changeKey({ from: undefined, to: key, note: aNote() }), 'exists');
+    const often = await create(keys, aKey({ version: 12 }));
+    assert.equal(await change(keys, { ...often, version: 1 }, {}), 'outdated');
+    assert.equal(await change(keys, often, {}), 'done');
   });
 
   test('of changes made at the same time exactly one happens', async (t) => {
