@@ -18,7 +18,5 @@ end
 redis.call('ZADD', KEYS[1], string.format('%.0f', now + ARGV[3]), ARGV[1])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now))
 redis.call('ZREMRANGEBYSCORE', KEYS[1], string.format('(%.0f', latest), '+inf')
-if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then
-  redis.call('PEXPIRE', KEYS[1], ARGV[3])
-end
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return 1
