@@ -93,6 +93,11 @@ for (const [name, intervalMs, burst, cells, elapsed] of edges) {
   });
 }
 
+test('rates are taken in Redis as they are in SQLite where an edited one is owed a fraction of a millisecond', async () => {
+  const state = { base: START, cells: 1, intervalMs: 25.25 };
+  await assertSame(state, { intervalMs: 58.6, burst: 4, want: 1, now: START - 158 });
+});
+
 test('a draw is for the millisecond in which its period begins, and not for the one in which it has ended', async () => {
   const [start, end] = [Date.now(), Date.now() + 60_000];
   const keys = ['latest', 'earlier', 'counter'];
