@@ -523,7 +523,7 @@ for (const [setting, ill, says] of [
   ['maxmemory', 1, /^Redis has no memory left/],
   ['min-replicas-to-write', 3, /^Redis has too few replicas/],
 ] as const) {
-  test(`a Redis that refuses to write (${setting}) finds keys and counts no draw, until it is well again`, async (t) => {
+  test(`a Redis that refuses to write (${setting}) finds keys, counts no draw and notes nothing, until it is well again`, async (t) => {
     const { redis, store } = await ownRedis(t);
     const key = aKey();
     await store.keys.changeKey({ from: undefined, to: key, note: aNote() });
@@ -534,6 +534,7 @@ for (const [setting, ill, says] of [
       assert.match(failure.message, says);
       assert.equal(failure.mayHaveHappened, false);
     }
+    assert.match((await failureOf(store.keys.addAudit(aNote()))).message, says);
     assert.ok(await store.keys.findKey(key.secrets[0]?.digest ?? ''));
     await redis.say('CONFIG', 'SET', setting, 0);
     const more = await recovers(store);
