@@ -234,6 +234,10 @@ function keyRules(address: StoreKind['address']): void {
     const heard = await hearChanges(t, reader);
     await changesAreHeard(writer, heard);
     assert.ok(heard.every(({ kind }) => kind !== 'missed'));
+    heard.length = 0;
+    await writer.addKeys([aKey()], aNote());
+    await until(() => heard.length > 0);
+    assert.deepEqual(heard, [{ kind: 'added' }]);
   });
 
   test('the process that makes a change hears of it at once', async (t) => {
