@@ -749,7 +749,7 @@ for (const used of ['abc', '', '-5', 'nan', '1e300']) {
 
 test('the state of a rate that is none is refused as that, and is no outage', async (t) => {
   const { redis, ledger } = await ownRedis(t);
-  for (const state of ['', 'abc', '1 2', '1 2 x', '1 x 2', 'x 1 2']) {
+  for (const state of ['', 'abc', '1 2', '1 2 x', '1 x 2', 'x 1 2', '1 2 3 4']) {
     await redis.say('SET', nameKeys('gatehouse:', 'key').rate('rate'), state);
     const taken = ledger.takeCells({ keyId: 'key', name: 'rate', intervalMs: 1, burst: 1, want: 1 });
     await assert.rejects(
