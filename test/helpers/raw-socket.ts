@@ -116,6 +116,11 @@ export function requestBytes(
   return Buffer.concat([Buffer.from(`${requestLine} HTTP/1.1\r\n${head}\r\n`, 'latin1'), Buffer.from(body)]);
 }
 
+/** How many have been closed by the other side. */
+export function countClosed(connections: readonly RawSocket[]): number {
+  return connections.filter(({ closed }) => closed).length;
+}
+
 function countFinal(responses: readonly RawResponse[]): number {
   return responses.filter(({ status, complete }) => complete && (status >= 200 || status === 101)).length;
 }

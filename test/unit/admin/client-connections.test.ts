@@ -7,7 +7,7 @@ import { answerUnreadable, leadRequests } from '../../../src/admin/client-connec
 import { countRequests } from '../../helpers/count-requests.ts';
 import { listen } from '../../helpers/listen.ts';
 import { until } from '../../helpers/poll.ts';
-import { openRaw, type RawSocket } from '../../helpers/raw-socket.ts';
+import { countClosed, openRaw, requestBytes } from '../../helpers/raw-socket.ts';
 
 test('of a thousand requests in one go nothing is made once their connection is ended', async (t) => {
   const made = countRequests(t);
@@ -26,7 +26,7 @@ for (const { what, asks, ends } of [
   { what: 'silent, end two of them', asks: '', ends: { held: 2, late: 0 } },
   {
     what: 'waiting for an answer, are ended',
-    asks: 'GET / HTTP/1.1\r\nHost: a\r\n\r\n',
+    asks: requestBytes('GET /').toString(),
     ends: { held: 0, late: 2 },
   },
 ]) {
@@ -41,13 +41,9 @@ for (const { what, asks, ends } of [
     for (const client of held) client.write(asks);
     await until(() => taken === 64 && asked === (asks === '' ? 0 : 64));
     const late = await Promise.all([openRaw(t, port), openRaw(t, another)]);
-    await until(() => closedOf(held) + closedOf(late) === 2);
-    assert.deepEqual({ held: closedOf(held), late: closedOf(late) }, ends);
+    await until(() => countClosed(held) + countClosed(late) === 2);
+    assert.deepEqual({ held: countClosed(held), late: countClosed(late) }, ends);
   });
-}
-
-function closedOf(clients: readonly RawSocket[]): number {
-  return clients.filter(({ closed }) => closed).length;
 }
 
 test('a client that leaves before its answer takes no place from those that stay', async (t) => {
@@ -58,10 +54,10 @@ test('a client that leaves before its answer takes no place from those that stay
   server.on('connection', (socket) => socket.on('close', () => (left += 1)));
   await openRaw(t, port);
   const leavers = await Promise.all(Array.from({ length: 63 }, () => openRaw(t, port)));
-  for (const { socket } of leavers) socket.end('GET / HTTP/1.1\r\nHost: a\r\n\r\n', () => socket.destroy());
+  for (const { socket } of leavers) socket.end(requestBytes('GET /'), () => socket.destroy());
   await until(() => left === 63);
   const next = await openRaw(t, port);
-  next.write('GET /answered HTTP/1.1\r\nHost: a\r\n\r\n');
+  next.write(requestBytes('GET /answered'));
   await next.responses(1);
   assert.equal(left, 63);
 });

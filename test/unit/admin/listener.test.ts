@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { endPatienceMs } from '../../../src/waiting/patience.ts';
 import { adminToken as token, away, emptyConfig, openAdmin } from '../../helpers/open-admin.ts';
 import { until } from '../../helpers/poll.ts';
-import { exchange, openRaw, requestBytes, type RawSocket } from '../../helpers/raw-socket.ts';
+import { countClosed, exchange, openRaw, requestBytes, type RawSocket } from '../../helpers/raw-socket.ts';
 
 test('without a token keys cannot be administered, and the answer says how they can', async (t) => {
   const { get, url } = await openAdmin(t, '{ listen: "127.0.0.1:9090" }');
@@ -179,7 +179,7 @@ test('connections on which nothing is asked give way to those that come, and an 
   importing.write(requestBytes('POST /v1/import', headers));
   await importing.receivedUntil((bytes) => bytes.includes('100 Continue'));
   const idle = await Promise.all(Array.from({ length: 100 }, () => openRaw(t, port)));
-  await until(() => idle.filter(({ closed }) => closed).length === 37, { what: '63 left beside the import' });
+  await until(() => countClosed(idle) === 37, { what: '63 left beside the import' });
   assert.ok(
     idle.slice(0, 37).every(({ closed }) => closed),
     'the oldest went',
@@ -205,7 +205,7 @@ test('a connection that is in use gives way neither to those that have ended nor
   await exchange(t, port, probe);
   kept.write(probe);
   assert.equal((await kept.responses(3)).length, 3);
-  await until(() => silent.filter(({ closed }) => closed).length === 1);
+  await until(() => countClosed(silent) === 1);
 });
 
 test('a listener that closes waits for nobody who has sent half of a request', async (t) => {
@@ -413,8 +413,8 @@ test('a head may take ten seconds to come, and the body of an import as long as 
   let asked: Server | undefined;
   const note = (told: unknown): void => void (asked = (told as { server: Server }).server);
   subscribe('http.server.request.start', note);
+  t.after(() => unsubscribe('http.server.request.start', note));
   await get('/livez');
-  unsubscribe('http.server.request.start', note);
   assert.deepEqual([asked?.headersTimeout, asked?.requestTimeout], [10_000, 0]);
 });
 
