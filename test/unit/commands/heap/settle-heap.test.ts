@@ -5,10 +5,18 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-const program = fileURLToPath(new URL('../../../fixtures/leave-garbage.ts', import.meta.url));
-
 test('what loading left behind is gone before anything else happens', async () => {
-  const child = spawn(process.execPath, [program]);
-  const [told] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+  const told = await toldBy('leave-garbage.ts');
   assert.ok(Number(told) > 10, told);
 });
+
+test('V8 learns about a function that has only ever refused, from its first call', async () => {
+  assert.equal(await toldBy('refuse-once.ts'), 'system / FeedbackVector');
+});
+
+async function toldBy(program: string): Promise<string> {
+  const path = fileURLToPath(new URL(`../../../fixtures/${program}`, import.meta.url));
+  const child = spawn(process.execPath, [path]);
+  const [told] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+  return told;
+}
