@@ -82,20 +82,40 @@ test('of what may have been done all the same only those are told who would have
   );
 });
 
+test('no command that only reads says that something may have been done all the same', async (t) => {
+  const connects = /^(?:info|client|ping)$/;
+  const port = await startFake(t, (command, socket) => {
+    if (connects.test(command)) greet(command, socket);
+    else socket.destroy();
+  });
+  const file = fileWith(t, `redis://127.0.0.1:${port}`);
+  const reading = ['keys list', 'keys audit', 'keys show k', 'keys export', 'keys verify', 'usage show k'];
+  for (const words of reading) {
+    const { code, stderr } = await commandHere([...words.split(' '), '--config', file], 'a-secret\n');
+    const closed = 'gatehouse: the store cannot be used: Redis closed the connection\n';
+    assert.deepEqual([code, stderr], [74, closed], words);
+  }
+});
+
 /** Runs `keys` with a store. */
 function deskOf(t: TestContext, store: string) {
+  const file = fileWith(t, store);
+  return (
+    words: readonly string[],
+    onStderr?: (written: string) => void,
+    run: typeof commandHere | typeof runCli = commandHere,
+  ) => run(['keys', ...words, '--config', file], '', onStderr);
+}
+
+/** A configuration with this store. */
+function fileWith(t: TestContext, store: string): string {
   const config = {
     store,
     plans: { p: {} },
     upstreams: { a: { targets: ['http://127.0.0.1:9'] } },
     routes: [{ path: '/v1/name', methods: ['GET'], upstream: 'a' }],
   };
-  const file = writeTemporary(t, JSON.stringify(config));
-  return (
-    words: readonly string[],
-    onStderr?: (written: string) => void,
-    run: typeof commandHere | typeof runCli = commandHere,
-  ) => run(['keys', ...words, '--config', file], '', onStderr);
+  return writeTemporary(t, JSON.stringify(config));
 }
 
 /** Stands before a server, and holds what is sent to it. */
