@@ -6,8 +6,8 @@ import { growInACrowd } from './young-generation.ts';
 
 /**
  * How the heap fills and grows, how much V8 compiles into one function, and when it begins to learn about one. Unlike sizes, these are
- * not set on the command line: started with one of the others, Node cannot use the compiled code of its own modules that it ships,
- * which costs 55 ms of CPU at every start; and of what is called once while all loads there is nothing to learn.
+ * not set on the command line: started with any but the last, Node cannot use the compiled code of its own modules that it ships, which
+ * costs 55 ms of CPU at every start; and with the last V8 would learn about all that is called only once, to load.
  */
 const choices = [
   /**
