@@ -89,10 +89,10 @@ test('no command that only reads says that something may have been done all the 
     else socket.destroy();
   });
   const file = fileWith(t, `redis://127.0.0.1:${port}`);
+  const closed = 'gatehouse: the store cannot be used: Redis closed the connection\n';
   const reading = ['keys list', 'keys audit', 'keys show k', 'keys export', 'keys verify', 'usage show k'];
   for (const words of reading) {
     const { code, stderr } = await commandHere([...words.split(' '), '--config', file], 'a-secret\n');
-    const closed = 'gatehouse: the store cannot be used: Redis closed the connection\n';
     assert.deepEqual([code, stderr], [74, closed], words);
   }
 });

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { youngGeneration } from '../../../../src/commands/heap/young-generation.ts';
+import { runOf } from '../../../helpers/run-cli.ts';
 
 /** Seen so often it has not stayed yet. */
 const crowd = [257, 257, 257, 257];
@@ -40,7 +39,7 @@ describe('the young generation', { concurrency: true }, () => {
   ]) {
     test(title, async () => {
       const child = spawn(process.execPath, [...flags, program, ...seen.map(String)]);
-      const [told] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+      const { stdout: told } = await runOf(child);
       assert.equal(Number(told), mb);
     });
   }
