@@ -357,6 +357,18 @@ test('a killed listening connection delays a change by no more than the poll', a
   }
 });
 
+test('what changed while nobody listened is heard as soon as somebody listens again', async (t) => {
+  const keys = (await openPatiently(t, parseStoreAddress(`${redis.url}?prefix=${randomUUID()}:`))).keys;
+  t.mock.timers.enable({ apis: ['setInterval'] }); // nothing is read by the clock
+  const heard = await hearChanges(t, keys);
+  for (let round = 0; round < 5; round += 1) {
+    await redis.say('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    const key = await create(keys, aKey());
+    await change(keys, key, { enabled: false });
+    await until(() => heard.some((event) => event.kind === 'changed' && event.keyId === key.id));
+  }
+});
+
 test('a feed that is emptied before each reading hides no change and is told of once, and one of a store without keys is quiet', async (t) => {
   const prefix = `${randomUUID()}:`;
   let told = 0;

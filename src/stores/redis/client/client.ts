@@ -56,13 +56,16 @@ export function createListener(address: RedisAddress, terms: Terms, client: Clie
   return connectInTurn(options, choose);
 }
 
-/** Listens on a channel with a client of its own, again whenever it connects. Returns how to stop. */
+/**
+ * Listens on a channel with a client of its own, again whenever it connects. What was published before it listened is news as well.
+ * Returns how to stop.
+ */
 export function listenOn(listener: Redis, channel: string, onNews: () => void): () => void {
   // Without a listener ioredis prints errors. The calls that need Redis tell what is wrong with it.
   listener.on('error', () => undefined);
   listener.on('message', onNews);
   listener.on('ready', () => {
-    listener.subscribe(channel).catch(() => undefined);
+    listener.subscribe(channel).then(onNews, () => undefined);
   });
   return () => listener.disconnect();
 }
