@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
+import { PassingMap } from '../collections/passing-map.ts';
 import type { StaticKey } from '../config/config.ts';
 import type { KeyEvent, KeyStore } from '../stores/key-store.ts';
 import { foundIn, foundOf, type FoundKey } from './found-key.ts';
 import { KeyCache } from './key-cache.ts';
 import type { KeyFormat } from './key-format.ts';
-import { LookUps } from './look-ups.ts';
 
 /**
  * Finds the key behind a secret: first among the keys of the YAML, then in the store, through a bounded cache. undefined = nobody's.
@@ -33,7 +33,7 @@ interface KeyringOptions {
 export function createKeyring({ store, mono, stoodStill }: KeyringOptions) {
   const cache = new KeyCache();
   /** Answers under way that may be shared, by digest. */
-  const asked = new LookUps();
+  const asked = new PassingMap<Promise<FoundKey | undefined>>();
 
   const stop = store.watch(hear);
 

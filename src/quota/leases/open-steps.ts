@@ -1,3 +1,4 @@
+import { PassingMap } from '../../collections/passing-map.ts';
 import type { StepOrder } from '../../stores/ledger.ts';
 import { FreshIds } from '../fresh-ids.ts';
 
@@ -8,13 +9,13 @@ import { FreshIds } from '../fresh-ids.ts';
 export class OpenSteps {
   readonly #ids = new FreshIds();
   /** By key, as they were given out. */
-  readonly #open = new Map<string, string[]>();
+  readonly #open = new PassingMap<string[]>();
 
   /** What a step that is sent now says of itself, and says again when it is repeated. */
   begin(keyId: string): Pick<StepOrder, 'id' | 'openFrom'> {
     const id = this.#ids.next();
     const open = this.#open.get(keyId);
-    if (open === undefined) this.#open.set(keyId, [id]);
+    if (open === undefined) this.#open.add(keyId, [id]);
     else open.push(id);
     const lowest = open?.[0] ?? id;
     return { id, openFrom: Number(lowest.slice(lowest.lastIndexOf('.') + 1)) };

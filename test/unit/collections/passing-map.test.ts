@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LookUps } from '../../../src/keys/look-ups.ts';
+import { PassingMap } from '../../../src/collections/passing-map.ts';
 import { digestOf } from '../../helpers/a-key.ts';
 
-test('look-ups are found by their digests as in a map, also where many share a slot', () => {
-  const lookUps = new LookUps();
+test('what is under way is found as in a map, also where many share a slot', () => {
+  const lookUps = new PassingMap<Promise<undefined>>();
   const model = new Map<string, Promise<undefined>>();
   // Two thousand digests have eight to a slot, and each comes and goes several times, in no order.
   const digests = Array.from({ length: 2000 }, (_, at) => digestOf(`secret ${at}`));
@@ -24,4 +24,29 @@ test('look-ups are found by their digests as in a map, also where many share a s
   for (const digest of digests) assert.equal(lookUps.get(digest), model.get(digest));
   lookUps.clear();
   for (const digest of digests) assert.equal(lookUps.get(digest), undefined);
+});
+
+test('texts of any length are told apart, also those that begin or end alike', () => {
+  const map = new PassingMap<string>();
+  const keys = [
+    '',
+    'a',
+    'aa',
+    'aaa',
+    'aaaa',
+    'aaaaa',
+    'baaaa',
+    'aaaab',
+    'Käthe',
+    '名',
+    '\ud83d',
+    '__proto__',
+  ];
+  for (const key of keys) map.add(key, `of ${key}`);
+  for (const key of keys) assert.equal(map.get(key), `of ${key}`);
+  for (const [at, key] of keys.entries()) {
+    map.delete(key);
+    for (const [other, left] of keys.entries())
+      assert.equal(map.get(left), other > at ? `of ${left}` : undefined);
+  }
 });

@@ -1,0 +1,50 @@
+interface Entry<Value> {
+  readonly key: string;
+  readonly value: Value;
+  next: Entry<Value> | undefined;
+}
+
+/** A few hundred entries, of which each key is told apart by its end. */
+const slots = 256;
+const charactersLooked = 4;
+
+/**
+ * What is under way, by text: it comes and goes with requests. A `Map` that has lived for a while would keep what it held when V8 last
+ * packed it (see `Line`). Here nothing refers to what is over.
+ */
+export class PassingMap<Value> {
+  readonly #first: (Entry<Value> | undefined)[] = Array.from({ length: slots }, () => undefined);
+
+  get(key: string): Value | undefined {
+    let one = this.#first[slotOf(key)];
+    while (one !== undefined && one.key !== key) one = one.next;
+    return one?.value;
+  }
+
+  /** Adds a value for a key that has none. */
+  add(key: string, value: Value): void {
+    const slot = slotOf(key);
+    this.#first[slot] = { key, value, next: this.#first[slot] };
+  }
+
+  delete(key: string): void {
+    const slot = slotOf(key);
+    let before: Entry<Value> | undefined;
+    let one = this.#first[slot];
+    while (one !== undefined && one.key !== key) [before, one] = [one, one.next];
+    if (before === undefined) this.#first[slot] = one?.next;
+    else before.next = one?.next;
+  }
+
+  clear(): void {
+    this.#first.fill(undefined);
+  }
+}
+
+/** By the end, since many keys may begin alike. */
+function slotOf(key: string): number {
+  let mixed = key.length;
+  for (let at = Math.max(0, key.length - charactersLooked); at < key.length; at += 1)
+    mixed = mixed * 31 + key.charCodeAt(at);
+  return mixed % slots;
+}
