@@ -314,6 +314,31 @@ test('what is asked for and not answered by the gateway is told of, and without 
   await until(() => told() === 'The gateway cannot be reached');
 });
 
+test('an answer that does not come is given up, and can be asked for again', async (t) => {
+  const visitor = await signedIn(t);
+  const { window } = visitor;
+  await visitor.sees('Create a key');
+  const send = window.fetch.bind(window);
+  window.fetch = (_url, request) =>
+    new Promise((_resolve, reject) => {
+      request?.signal?.addEventListener('abort', () => reject(new Error('aborted')));
+    });
+  const waits: number[] = [];
+  const patience = new window.AbortController();
+  t.mock.method(window.AbortSignal, 'timeout', (ms: number) => {
+    waits.push(ms);
+    return patience.signal;
+  });
+  await visitor.click('Refresh');
+  await until(() => waits.includes(30_000));
+  patience.abort();
+  await visitor.sees('The gateway cannot be reached');
+  t.mock.restoreAll();
+  window.fetch = send;
+  await visitor.click('Try again');
+  await visitor.sees('Create a key');
+});
+
 test('filters that find nothing say so, and all of them are cleared at once', async (t) => {
   await ask('POST', '/v1/keys', { body: { id: 'found-again', plan: 'free' } });
   const visitor = await signedIn(t);
@@ -349,6 +374,62 @@ test('who signs out leaves nothing behind', async (t) => {
   assert.deepEqual(await visitor.controls(), ['Gatehouse', 'Sign in']);
   visitor.window.dispatchEvent(new visitor.window.Event('hashchange'));
   assert.equal(visitor.window.document.querySelector('[inert]'), null, 'nothing is asked for any more');
+});
+
+/** Holds back what is answered about a key, until it is let go. */
+function holdBack({ window }: Visitor, id: string) {
+  const held = Promise.withResolvers<void>();
+  const send = window.fetch.bind(window);
+  window.fetch = async (path, request) => {
+    const answer = await send(path, request);
+    if (typeof path === 'string' && path.includes(id)) await held.promise;
+    return answer;
+  };
+  return () => {
+    window.fetch = send;
+    held.resolve();
+  };
+}
+
+test('a key that is answered late is not shown over what was asked for after it', async (t) => {
+  await ask('POST', '/v1/keys', { body: { id: 'late-key', plan: 'free' } });
+  const visitor = await signedIn(t);
+  const { window } = visitor;
+  await visitor.sees('Create a key');
+  const letGo = holdBack(visitor, 'late-key');
+  window.location.hash = '#late-key';
+  await until(() => window.document.querySelector('main')?.hasAttribute('inert'));
+  assert.ok(visitor.text().includes('Create a key'), 'what stood there before can be read, and not used');
+  window.location.hash = '';
+  await until(() => window.document.querySelector('[inert]') === null);
+  letGo();
+  await ask('GET', '/v1/pattern');
+  assert.equal(window.document.title, 'Gatehouse');
+  assert.ok(!visitor.text().includes('Version1'));
+});
+
+test('what was asked for before somebody signed out is not shown to whoever comes next', async (t) => {
+  await ask('POST', '/v1/keys', { body: { id: 'late-secret', plan: 'paid' } });
+  const visitor = await signedIn(t);
+  const { window } = visitor;
+  await visitor.click('Create a key');
+  const plans = (): string[] =>
+    [...window.document.querySelectorAll('#plans option')].map((one) => String(one.getAttribute('value')));
+  assert.ok(plans().includes('paid'));
+  await visitor.click('Cancel');
+  const letGo = holdBack(visitor, 'late-secret');
+  window.location.hash = '#late-secret';
+  await until(() => window.document.querySelector('main')?.hasAttribute('inert'));
+  window.document.getElementById('sign-out')?.dispatchEvent(new window.Event('click'));
+  await visitor.sees('Admin token');
+  letGo();
+  await ask('GET', '/v1/pattern');
+  assert.deepEqual(await visitor.controls(), ['Gatehouse', 'Sign in']);
+  window.location.hash = '#late-secret';
+  await visitor.fill('Admin token', writer);
+  await visitor.click('Sign in');
+  await visitor.click('Change');
+  assert.deepEqual(plans(), [], 'no plans of the keys that were listed for somebody else are offered');
 });
 
 test('a secret that was made is shown though its form was closed, and goes only by its button', async (t) => {
