@@ -33,7 +33,7 @@ export function readConfig(file: string, env: NodeJS.ProcessEnv): CheckedConfig 
   for (const { offset, message } of faults) findings.report('', message, offset);
   findings.throwIfAny();
 
-  const tree = readTree(root, { env, places, report: findings.report });
+  const tree = readTree(root, { env, places, report: findings.report, warn: findings.warn });
   const declared = declaredNames(tree);
   checkFields(tree, places, findings);
   const broken = findings.pointers();

@@ -8,6 +8,7 @@ interface Reader {
   readonly env: NodeJS.ProcessEnv;
   readonly places: Places;
   readonly report: (pointer: string, message: string, offset?: number) => void;
+  readonly warn: (pointer: string, message: string) => void;
   /** Anchored nodes met so far; the parser's own look-up walks the whole document for each alias. */
   readonly anchors: Map<string, unknown>;
   /** Values read through an alias so far. */
@@ -27,7 +28,8 @@ const unexpanded = /^\/routes\/\d+\/body\/(?:json|upload\/fields)\/schema\//;
 
 /**
  * Turns the YAML nodes into plain values, expands `${…}`, remembers every place and reports what strict reading
- * refuses: repeated keys, merge keys, aliases that are unknown or multiply without end.
+ * refuses: repeated keys, merge keys, aliases that are unknown or multiply without end. Warns of numbers that others read in
+ * another way.
  */
 export function readTree(root: Source['root'], options: Omit<Reader, 'anchors' | 'repeated'>): unknown {
   const reader = { ...options, anchors: new Map<string, unknown>(), repeated: 0 };
@@ -58,7 +60,18 @@ function readNode(reader: Reader, node: unknown, spot: NodeSpot): unknown {
   const value: unknown = isScalar(node) ? copyOf(node.value) : null;
   if (typeof value === 'string' && !unexpanded.test(spot.pointer)) return readText(reader, value, spot);
   reader.places.mark(spot, value);
+  if (typeof value === 'number' && startsWithZero(node)) {
+    reader.warn(
+      spot.pointer,
+      `is read as ${value}, other readers take a number that begins with 0 for octal`,
+    );
+  }
   return value;
+}
+
+/** To YAML 1.1 `010` is 8. */
+function startsWithZero(node: unknown): boolean {
+  return isScalar(node) && /^[-+]?0\d/.test(node.source ?? '');
 }
 
 function readList(reader: Reader, node: YAMLSeq, spot: NodeSpot): unknown {
