@@ -160,6 +160,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'keys-known',
+    startsAnew: true,
     title: '1,000,000 keys, 1,000 of them called at random, 64 connections',
     keysKnown: 1_000_000,
     load: { ...full(64, name), keysAtRandom: 1000 },
@@ -167,6 +168,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'keys-1000000',
+    startsAnew: true,
     title: '1,000,000 keys called at random, 64 connections',
     load: { ...full(64, name), keysAtRandom: 1_000_000 },
     subjects: [...peers, 'gatehouse 1,000 stored keys', ...storedKeys],
