@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operations } from '../../../src/admin/operations.ts';
-import { readValues } from '../../../src/admin/read-values.ts';
+import { readQuery, readValues } from '../../../src/admin/read-values.ts';
 import { KeyProblem } from '../../../src/keys/key-problem.ts';
 
 const fields = { owner: { type: 'string', maxLength: 4 } } as const;
@@ -53,6 +53,43 @@ test('a value of another type is refused, and one that is beyond its bounds', ()
   assert.equal(saysOf({ list: ['a', 5] }), 'list is not text');
   assert.equal(saysOf({ list: ['a', 'abcd'] }), 'list is longer than 3 characters');
   assert.equal(saysOf({ list: ['a', 'b', 'c'] }), 'list has more than 2 entries');
+});
+
+test('without bounds a whole number begins at 0', () => {
+  for (const [count, says] of [
+    [0, ''],
+    [-1, `count is not a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`],
+  ] as const)
+    assert.equal(
+      messageOf(() => readValues({ count: { type: 'integer' } }, { count }, { kind: 'field' })),
+      says,
+    );
+});
+
+test('words of a query are what their parameters are of, text where they are not written so, and lists only where they may be', () => {
+  const all = {
+    text: { type: 'string' },
+    count: { type: 'integer' },
+    flag: { type: 'boolean' },
+    list: { type: 'array', items: { type: 'string' } },
+  } as const;
+  for (const [query, values] of [
+    ['', {}],
+    ['text=007&count=007&list=007', { text: '007', count: 7, list: ['007'] }],
+    ['list=a&flag=true&list=true', { list: ['a', 'true'], flag: true }],
+    ['flag=false&text=false&count=0', { flag: false, text: 'false', count: 0 }],
+    ['flag=1&count=1e3&text', { flag: '1', count: '1e3', text: '' }],
+    ['count=999999999999999', { count: 999_999_999_999_999 }],
+    ['count=1000000000000000', { count: '1000000000000000' }],
+    // It is for `readValues` to say that there is no such parameter.
+    ['other=1&other=2&__proto__=3', { other: '1', ['__proto__']: '3' }],
+  ] as const)
+    assert.deepEqual(readQuery(query, all), values, query);
+  for (const query of ['text=a&text=a', 'count=1&flag=true&count=2', 'flag=true&flag=true&flag=true'])
+    assert.match(
+      messageOf(() => readQuery(query, all)),
+      /^(?:text|count|flag) is given twice$/,
+    );
 });
 
 function messageOf(attempt: () => unknown): string {
