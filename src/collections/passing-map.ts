@@ -4,9 +4,8 @@ interface Entry<Value> {
   next: Entry<Value> | undefined;
 }
 
-/** A few hundred entries, of which each key is told apart by its end. */
+/** There are some hundred entries; ten thousand while a store is away. */
 const slots = 256;
-const charactersLooked = 4;
 
 /**
  * What is under way, by text: it comes and goes with requests. A `Map` that has lived for a while would keep what it held when V8 last
@@ -41,10 +40,9 @@ export class PassingMap<Value> {
   }
 }
 
-/** By the end, since many keys may begin alike. */
+/** By all of it: the ids of many keys may begin alike, or end alike. */
 function slotOf(key: string): number {
-  let mixed = key.length;
-  for (let at = Math.max(0, key.length - charactersLooked); at < key.length; at += 1)
-    mixed = mixed * 31 + key.charCodeAt(at);
-  return mixed % slots;
+  let mixed = 0;
+  for (let at = 0; at < key.length; at += 1) mixed = Math.imul(mixed, 31) + key.charCodeAt(at);
+  return mixed & (slots - 1);
 }
