@@ -376,8 +376,8 @@ test('who signs out leaves nothing behind', async (t) => {
   assert.equal(visitor.window.document.querySelector('[inert]'), null, 'nothing is asked for any more');
 });
 
-/** Holds back what is answered about a key, until it is let go. */
-function holdBack({ window }: Visitor, id: string) {
+/** Asks for a key whose answers are held back until the function is called that this returns. */
+async function askInVain({ window }: Visitor, id: string) {
   const held = Promise.withResolvers<void>();
   const send = window.fetch.bind(window);
   window.fetch = async (path, request) => {
@@ -385,6 +385,8 @@ function holdBack({ window }: Visitor, id: string) {
     if (typeof path === 'string' && path.includes(id)) await held.promise;
     return answer;
   };
+  window.location.hash = `#${id}`;
+  await until(() => window.document.querySelector('main')?.hasAttribute('inert'));
   return () => {
     window.fetch = send;
     held.resolve();
@@ -396,9 +398,7 @@ test('a key that is answered late is not shown over what was asked for after it'
   const visitor = await signedIn(t);
   const { window } = visitor;
   await visitor.sees('Create a key');
-  const letGo = holdBack(visitor, 'late-key');
-  window.location.hash = '#late-key';
-  await until(() => window.document.querySelector('main')?.hasAttribute('inert'));
+  const letGo = await askInVain(visitor, 'late-key');
   assert.ok(visitor.text().includes('Create a key'), 'what stood there before can be read, and not used');
   window.location.hash = '';
   await until(() => window.document.querySelector('[inert]') === null);
@@ -417,15 +417,12 @@ test('what was asked for before somebody signed out is not shown to whoever come
     [...window.document.querySelectorAll('#plans option')].map((one) => String(one.getAttribute('value')));
   assert.ok(plans().includes('paid'));
   await visitor.click('Cancel');
-  const letGo = holdBack(visitor, 'late-secret');
-  window.location.hash = '#late-secret';
-  await until(() => window.document.querySelector('main')?.hasAttribute('inert'));
-  window.document.getElementById('sign-out')?.dispatchEvent(new window.Event('click'));
+  const letGo = await askInVain(visitor, 'late-secret');
+  await visitor.click('Sign out');
   await visitor.sees('Admin token');
   letGo();
   await ask('GET', '/v1/pattern');
   assert.deepEqual(await visitor.controls(), ['Gatehouse', 'Sign in']);
-  window.location.hash = '#late-secret';
   await visitor.fill('Admin token', writer);
   await visitor.click('Sign in');
   await visitor.click('Change');
