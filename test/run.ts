@@ -9,6 +9,8 @@ import { wholeSuite } from './whole-suite.ts';
 /** Shared by all test files and all gateways that they start, so that each is compiled once. */
 const compileCache = fileURLToPath(new URL('../node_modules/.cache/gatehouse', import.meta.url));
 
+const noForcedColours = new URL('helpers/no-forced-colours.ts', import.meta.url).href;
+
 /** Ten times what all tests take. */
 const wholeRunMs = 30 * 60_000;
 
@@ -29,6 +31,7 @@ function runTests(args: readonly string[]): number {
     process.execPath,
     [
       '--test',
+      `--import=${noForcedColours}`,
       // All tests may cost 360 seconds of processors, three minutes on two, and should cost 280. Nearly half of it is starts of
       // processes. Two thirds of the time of a file is waiting: played on two cores they would stand still for a fifth of the time
       // with four more at a time than there are cores, with six more for a twelfth.

@@ -135,10 +135,7 @@ WHEN               WHO      ACTION     KEY     WHAT CHANGED
   );
 });
 
-test('on a terminal the heading of a table is dim and the id of a key bold, and nothing else is', (t) => {
-  const forced = process.env['FORCE_COLOR'];
-  t.after(() => forced !== undefined && (process.env['FORCE_COLOR'] = forced));
-  delete process.env['FORCE_COLOR'];
+test('on a terminal the heading of a table is dim and the id of a key bold, and nothing else is', () => {
   const terminal = Object.assign(new PassThrough(), { isTTY: true, getColorDepth: () => 8 });
   for (const [print, style] of [
     [(to: PassThrough) => printKeys([plain, full], to), '\u001B[2m'],
