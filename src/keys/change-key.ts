@@ -60,7 +60,7 @@ export async function changeKey<Made>(
   tools: KeyTools,
 ): Promise<{ readonly key: KeyView; readonly made: Made }> {
   const { store, now } = tools;
-  for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
+  return untilDone(async () => {
     const known = await findKey(id, tools);
     const { record } = known;
     if (request === undefined || !isMarked(record, request)) refuseChange(record, act);
@@ -68,7 +68,15 @@ export async function changeKey<Made>(
     if (to === record) return { key: viewKey(known, now()), made };
     const next = { ...to, version: record.version + 1 };
     const isDone = await put({ from: record, to: next }, act, store);
-    if (isDone) return { key: viewKey({ ...known, record: next }, now()), made };
+    return isDone ? { key: viewKey({ ...known, record: next }, now()), made } : undefined;
+  });
+}
+
+/** Attempts a change until it is done: an attempt that gives undefined came after somebody else's. */
+export async function untilDone<Done>(attempt: () => Promise<Done | undefined>): Promise<Done> {
+  for (let turn = 1; turn <= attemptsMax; turn += 1) {
+    const done = await attempt();
+    if (done !== undefined) return done;
     await pause(Math.random() * pauseMaxMs);
   }
   throw new KeyProblem('conflict', 'others keep changing the key');

@@ -311,11 +311,27 @@ function bookRules(address: StoreKind['address']): void {
       numbers,
       numbers.toSorted((a, b) => a - b),
     );
-    const ofK1 = faults.filter((fault) => fault.endsWith(': somebody else keeps changing the key'));
+    const ofK1 = faults.filter((fault) => fault.endsWith(': others keep changing the key'));
     assert.equal(ofK1.length, 2);
     for (const { id } of lines.filter((line) => line.id !== 'k1'))
       assert.equal((await book.show(id)).name, 'last', id);
     assert.equal(readingMost, 16);
+  });
+
+  test('an import outlasts others who change the same keys', async (t) => {
+    const { store, bookOn } = await open(t);
+    let [calls, others] = [0, 0];
+    const changeKey: KeyStore['changeKey'] = async (change) => {
+      calls += 1;
+      if (calls % 10 !== 0) return 'outdated';
+      others += 1;
+      return store.changeKey(change);
+    };
+    const { run, faults } = importer(bookOn({ changeKey }), { update: true });
+    const lines = linesOfKeys(3);
+    await run(lines);
+    const { updated, refused } = await run(lines.map((line) => ({ ...line, name: 'last' })));
+    assert.deepEqual([updated, refused, others, faults], [3, 0, 3, []]);
   });
 
   test('an import that brings keys to what it says outlives a moment without the store', async (t) => {

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { slicesOf } from '../../collections/slices.ts';
 import type { AddAnswer, KeyRecord, KeyStore } from '../../stores/key-store.ts';
 import { isOutage, Unreadable } from '../../stores/ledger.ts';
+import { untilDone } from '../change-key.ts';
 import { amendKey, type KeyFields } from '../key-fields.ts';
 import { KeyProblem } from '../key-problem.ts';
 import type { KeyTools } from '../key-rules.ts';
@@ -105,7 +106,7 @@ export class BatchImporter {
   async #meet(id: string, digest: string, fields: Partial<KeyFields>): Promise<LineOutcome> {
     const { rules, actor, update } = this.#parts;
     let tried: number | undefined;
-    for (let attempt = 0; attempt < 3; attempt += 1) {
+    return untilDone<LineOutcome>(async () => {
       const from = (await this.#again((store) => store.readKey(id)))?.record;
       if (from === undefined) return { done: 'skipped' };
       const doubt = this.#doubtOf(from, digest);
@@ -115,10 +116,9 @@ export class BatchImporter {
       const to = { ...amended, version: from.version + 1 };
       tried = to.version;
       const note = { actor, action: 'import', keyId: id, changes: differences(from, to) };
-      if ((await this.#again((store) => store.changeKey({ from, to, note }))) === 'done')
-        return { done: 'updated', doubt };
-    }
-    throw new KeyProblem('conflict', 'somebody else keeps changing the key');
+      const answer = await this.#again((store) => store.changeKey({ from, to, note }));
+      return answer === 'done' ? { done: 'updated', doubt } : undefined;
+    });
   }
 
   /** Whoever imports a file takes its secrets for working ones. */
