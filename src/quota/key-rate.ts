@@ -87,8 +87,8 @@ export class KeyRate {
    * soon as half a burst may have grown since the last: however many requests come, the calls keep to the rate.
    */
   isCallDue(mono: number): boolean {
-    if (this.line.first === undefined || this.#calls === 0) return this.line.first !== undefined;
-    return mono - this.#calledAt >= this.#msFor(this.rule.burst / 2);
+    if (this.line.first === undefined) return false;
+    return this.#calls === 0 || mono - this.#calledAt >= this.#msFor(this.rule.burst / 2);
   }
 
   /** Notes that the store is asked. Returns how many cells to want beyond those that are waited for. */

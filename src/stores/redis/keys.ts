@@ -73,16 +73,14 @@ export function createRedisKeys(
   }
 
   async function withUses(records: readonly KeyRecord[]): Promise<readonly KnownKey[]> {
-    const all = records.flatMap((record) => secretsTold(record).map((number) => useOf(record.id, number)));
-    if (all.length === 0) return records.map((record) => ({ record, usedAt: new Map() }));
-    const times = list(await link.send(names.uses, (redis) => redis.hmget(names.uses, ...all)));
-    const known = new Map(all.map((use, at) => [use, times[at]]));
-    return records.map((record) => {
-      const uses = secretsTold(record).map(
-        (number) => [number, known.get(useOf(record.id, number))] as const,
-      );
-      return { record, usedAt: usesOf(uses) };
-    });
+    const told = records.map((record) => ({ record, numbers: secretsTold(record) }));
+    const uses = told.flatMap(({ record, numbers }) => numbers.map((number) => useOf(record.id, number)));
+    if (uses.length === 0) return records.map((record) => ({ record, usedAt: new Map() }));
+    const times = list(await link.send(names.uses, (redis) => redis.hmget(names.uses, ...uses))).values();
+    return told.map(({ record, numbers }) => ({
+      record,
+      usedAt: usesOf(numbers.map((number) => [number, times.next().value] as const)),
+    }));
   }
 
   async function readChanges(cursor: string | undefined): Promise<FeedAnswer> {
