@@ -1,4 +1,3 @@
-import { filled } from '../collections/filled.ts';
 import { writeInstant } from '../config/instants.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import type { KeyRecord, OwnQuota } from '../stores/key-store.ts';
@@ -13,7 +12,10 @@ export interface ExportedKey {
   readonly leavesSecrets: boolean;
 }
 
-/** The line that recreates a key in another store. Undefined for one that was revoked or whose last secret has expired. */
+/**
+ * The line that recreates a key in another store, or changes it there to be as it is here: what the key does not have is said as well.
+ * Undefined for one that was revoked or whose last secret has expired.
+ */
 export function exportKey(
   record: KeyRecord,
   { plans, now }: Pick<KeyRules, 'plans'> & { readonly now: number },
@@ -26,15 +28,15 @@ export function exportKey(
     id,
     hash: `sha256:${newest.digest}`,
     plan,
-    name: filled(name),
-    owner: filled(owner),
-    quotas: filled(withPeriods(quotas, plans.get(plan))),
-    scopes: filled(scopes),
-    labels: filled(labels),
-    networks: filled(networks),
-    notBefore: writeInstant(notBefore) ?? undefined,
-    expiresAt: writeInstant(expiresAt) ?? undefined,
-    enabled: enabled ? undefined : false,
+    name,
+    owner,
+    quotas: withPeriods(quotas, plans.get(plan)),
+    scopes,
+    labels,
+    networks,
+    notBefore: writeInstant(notBefore),
+    expiresAt: writeInstant(expiresAt),
+    enabled,
   };
   return { line, leavesSecrets: live.length > 1 };
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, test, type TestContext } from 'node:test';
+import { exportKey } from '../../src/keys/export-key.ts';
 import type { ImportLine, ImportOptions } from '../../src/keys/imports/import-keys.ts';
 import { createKeyBook, overlapMsMax, type KeyBook } from '../../src/keys/key-book.ts';
 import type { WrittenFields } from '../../src/keys/key-fields.ts';
@@ -332,6 +333,35 @@ function bookRules(address: StoreKind['address']): void {
     await run(lines);
     const { updated, refused } = await run(lines.map((line) => ({ ...line, name: 'last' })));
     assert.deepEqual([updated, refused, others, faults], [3, 0, 3, []]);
+  });
+
+  test('a second export brings a key in another store to what it is now, also where something was taken from it', async (t) => {
+    const { store, book } = await open(t);
+    const there = createKeyBook({ store: ownDatabase(t).store.keys, rules, now: Date.now });
+    const bring = async (id: string) => {
+      const { record } = (await store.readKey(id)) ?? assert.fail();
+      const { line } = exportKey(record, { plans: rules.plans, now: Date.now() }) ?? assert.fail();
+      const report = await importer(there, { update: true }).run([JSON.parse(JSON.stringify(line))]);
+      const whole = { version: 0, createdAt: '', updatedAt: '', secrets: [] };
+      assert.deepEqual({ ...(await there.show(id)), ...whole }, { ...(await book.show(id)), ...whole });
+      return report;
+    };
+    const limits = {
+      quotas: [{ name: 'monthly', limit: 5, per: 'month' }],
+      scopes: ['names'],
+      labels: { tier: '2' },
+      networks: ['10.0.0.0/8'],
+      notBefore: '2026-01-01T00:00:00Z',
+      expiresAt: '2126-01-01T00:00:00Z',
+    };
+    const { key } = await book.create({ plan: 'free', name: 'one', owner: 'ada', ...limits }, by);
+    await book.disable(key.id, by);
+    assert.equal((await bring(key.id)).added, 1);
+    await book.enable(key.id, by);
+    await book.update(key.id, Object.fromEntries(Object.keys(limits).map((name) => [name, null])), by);
+    await book.update(key.id, { name: null, owner: null }, by);
+    assert.equal((await bring(key.id)).updated, 1);
+    assert.equal((await bring(key.id)).skipped, 1);
   });
 
   test('an import that brings keys to what it says outlives a moment without the store', async (t) => {
