@@ -69,6 +69,9 @@ function createHandler({ configInForce, readiness, metrics, logger }: AdminParts
   app.disable('x-powered-by');
   app.use(function prepare(req: Request, res: Response, next: NextFunction) {
     endBehindUpgrade(req, res);
+    // Of a whole URL Express would take the path, and leave the host that it names, which counts (RFC 9112 §3.2.2), unlooked at.
+    if (req.url !== '*' && !req.url.startsWith('/'))
+      throw new AdminProblem('malformed', 'The target is malformed');
     if (req.httpVersion === '1.1' && req.headers.host === undefined)
       throw new AdminProblem('malformed', 'The header Host is missing');
     next();

@@ -1,10 +1,10 @@
-import type { RequestListener, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { codeOf } from '../content/error-code.ts';
 import { bareAnswer } from '../wire/bare-answer.ts';
 import { endReadably } from '../wire/linger.ts';
 import { parseWhileOpen } from '../wire/parse-while-open.ts';
-import { AdminProblem } from './problem.ts';
+import { AdminProblem, onlyRead } from './problem.ts';
 import { commonHeaders } from './send-answer.ts';
 
 /** Callers need the open files too. */
@@ -70,6 +70,12 @@ export function leadRequests(server: Server, listener: RequestListener): void {
     if (conversation !== undefined) answerUnreadable(error, socket, conversation);
   });
   server.on('request', answer);
+  // Node hands its socket over bare.
+  server.on('connect', ({ socket }: IncomingMessage) => {
+    socket.on('error', () => socket.destroy());
+    const conversation = conversations.get(socket);
+    if (conversation !== undefined) answerBare(onlyRead(), socket, conversation);
+  });
   // "100 Continue" is sent by the code that reads the body.
   server.on('checkContinue', answer);
   // Node would refuse any other expectation in its own way, before a token was checked. It may be ignored (RFC 9110, §10.1.1).
@@ -82,17 +88,31 @@ const sentences: Readonly<Record<string, string>> = {
 };
 
 /** Answers what Node's parser cannot read like all else that is refused: by itself it would send no body. */
-export function answerUnreadable(error: Error, socket: Socket, { unanswered, latest }: Conversation): void {
+export function answerUnreadable(error: Error, socket: Socket, conversation: Conversation): void {
   const code = codeOf(error) ?? '';
+  if (code === 'ECONNRESET') socket.destroy();
+  else
+    answerBare(
+      new AdminProblem('malformed', sentences[code] ?? 'The request cannot be read'),
+      socket,
+      conversation,
+    );
+}
+
+/** Ends a connection with this answer, where a client would take it for that to its last request. */
+function answerBare(
+  { status, headers, body }: AdminProblem,
+  socket: Socket,
+  { unanswered, latest }: Conversation,
+): void {
   // On a connection that was only opened an answer could be taken for that to the first request.
   const isAsked = socket.bytesRead > 0;
   // An earlier answer is still to come, or that to this very request has begun: this one would be taken for another.
   const isNext =
     latest?.req.complete === false ? unanswered.size === 1 && !latest.headersSent : unanswered.size === 0;
-  if (!isAsked || !isNext || !socket.writable || code === 'ECONNRESET') {
+  if (!isAsked || !isNext || !socket.writable) {
     socket.destroy();
     return;
   }
-  const { status, body } = new AdminProblem('malformed', sentences[code] ?? 'The request cannot be read');
-  endReadably(socket, bareAnswer(status, commonHeaders, JSON.stringify(body)));
+  endReadably(socket, bareAnswer(status, { ...commonHeaders, ...headers }, JSON.stringify(body)));
 }

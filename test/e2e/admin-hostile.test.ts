@@ -66,6 +66,19 @@ test('a target that no router can read is refused as all else is, whether its bo
   }
 });
 
+test('a target that names its host is refused: that host would count, and only the header is looked at', async (t) => {
+  for (const at of ['/livez', '/metrics', '/v1/keys'])
+    assert.equal((await exchange(t, port, raw(`GET http://evil.example${at}`))).status, 400, at);
+});
+
+test('a client that asks for a tunnel is answered as for any other wrong method', async (t) => {
+  const answer = await exchange(t, port, requestBytes('CONNECT evil.example:443', [host]));
+  assert.deepEqual(
+    [answer.status, answer.headers['allow'], answer.headers['cache-control'], answer.text],
+    [405, 'GET, HEAD', 'no-store', '{"error":"Method not allowed","code":"method_not_allowed"}'],
+  );
+});
+
 test('a wrong method is 405 and says which are right; OPTIONS gives no other origin a permission', async (t) => {
   for (const [method, at, allowed] of [
     ['DELETE', '/v1/keys', 'GET, HEAD, POST, OPTIONS'],
