@@ -76,12 +76,17 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
+/** RFC 9110 §8.8.3. A comma may stand in one. */
+const entityTag = /(?:W\/)?"[\x21\x23-\x7e]*"/g;
+
 /** The versions that If-Match allows; undefined for any. */
 export function readIfMatch(req: IncomingMessage): readonly number[] | undefined {
   const written = req.headers['if-match'];
   if (written === undefined || written === '*') return undefined;
-  const tags = written.split(',').map((tag) => tag.trim());
-  if (tags.some((tag) => !/^(?:W\/)?"[\x21\x23-\x7e]*"$/.test(tag))) {
+  const tags = written.match(entityTag) ?? [];
+  const elements = written.replaceAll(entityTag, '\0').split(',');
+  // Some may be empty (RFC 9110 §5.6.1.2).
+  if (tags.length === 0 || !elements.every((element) => ['', '\0'].includes(element.trim()))) {
     throw new AdminProblem('malformed', 'If-Match must be * or the ETag of a key');
   }
   // A weak tag is never the same as a strong one (RFC 9110, section 13.1.1).

@@ -16,9 +16,10 @@ test('If-Match allows the versions that it names, and a tag that no key has allo
   assert.equal(versionsIn('*'), undefined);
   assert.deepEqual(versionsIn('"1" , "20"'), [1, 20]);
   assert.deepEqual(versionsIn('"999999999999999"'), [999_999_999_999_999]);
+  for (const tags of ['"1",', ', "1"', '"1",,"a,b"']) assert.deepEqual(versionsIn(tags), [1], tags);
   for (const tag of ['W/"1"', '"01"', '"1.0"', '"x"', '""', '"1000000000000000"'])
     assert.deepEqual(versionsIn(tag), [], tag);
-  for (const tags of ['', '1', '"1", 2', '"1",', 'x"1"', '"1"x', 'w/"1"', '"1" "2"'])
+  for (const tags of ['', '1', '"1", 2', ',', 'x"1"', '"1"x', 'w/"1"', '"1" "2"'])
     assert.throws(() => versionsIn(tags), { code: 'malformed' }, tags);
 });
 
