@@ -459,6 +459,8 @@ function readingRules({ ask, gateways }: Scene): void {
       ['POST', usagePath],
       ['GET', `${usagePath}/`],
       ['GET', '*'],
+      ['M-SEARCH', namePath],
+      ['GET', `${namePath}/${'x'.repeat(5000)}`],
     ] as const;
     for (const secret of [body.secret, 'wrong']) {
       for (const [method, path] of asked) {

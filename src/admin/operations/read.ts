@@ -27,12 +27,12 @@ export const readOperations: readonly Operation[] = [
         path: {
           description: 'As if this path was asked for, with its query if it has one.',
           type: 'string',
-          maxLength: 4096,
+          maxLength: 65_536,
         },
         method: {
           description: 'As if by this method; GET when absent.',
           type: 'string',
-          pattern: '^[A-Za-z]{1,16}$',
+          pattern: '^[A-Za-z-]{1,16}$',
           examples: ['GET', 'POST'],
         },
       },
