@@ -80,8 +80,13 @@ function planFacts(config: Config): readonly string[][] {
 }
 
 function upstreamText({ name, targets, health }: UpstreamConfig): string {
-  const checks = health === undefined ? '' : ` (health ${health.path})`;
+  const checks = health === undefined ? '' : ` (health ${withoutQuery(health.path)})`;
   return `${name} → ${targets.join(' ')}${checks}`;
+}
+
+/** It may hold a token of the environment, and what is checked in a pipeline stays in its log. */
+function withoutQuery(path: string): string {
+  return path.replace(/\?.*/s, '?…');
 }
 
 function versionText({ name, upstream, deprecatedAt, sunsetAt, afterSunset }: Version): string {

@@ -243,7 +243,7 @@ test('a store is shown with its servers, and its database if that has a number',
 test('uploads, upgrades and health checks are part of the summary', (t) => {
   const file = writeTemporary(
     t,
-    `upstreams: { a: { targets: ["http://h", "http://i"], health: /healthz } }
+    `upstreams: { a: { targets: ["http://h", "http://i"], health: /healthz }, b: { targets: ["http://j"], health: "/up?token=t0ken" } }
 routes:
   - path: /form
     methods: [POST]
@@ -256,6 +256,7 @@ routes:
   );
   const { stdout } = run(file);
   assert.match(stdout, /upstreams +a → http:\/\/h http:\/\/i \(health \/healthz\)/);
+  assert.match(stdout, /b → http:\/\/j \(health \/up\?…\)/);
   assert.match(stdout, /\/form .*form ≤ 2 MB: file ≤ 1 MB \(audio\/wav\), more\? ≤ 2 MB, whole/);
   assert.match(stdout, /\/open .*form ≤ 2 MB: any files, whole/);
   assert.match(stdout, /\/file .*file ≤ 10 MB, streamed/);
