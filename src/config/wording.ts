@@ -14,8 +14,11 @@ export function show(value: unknown): string {
 /** The same of a text in which an @ or a colon means nothing, as in a regular expression. */
 export function showText(text: string): string {
   const shown = JSON.stringify(text.length > shownMax ? `${text.slice(0, shownMax)}…` : text);
-  return shown.replaceAll(noPlainSpace, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`);
+  return shown.replaceAll(unseen, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`);
 }
+
+/** Signs that look like a space, or like nothing, or play tricks on terminals; JSON escapes only those below U+0020. */
+const unseen = /[^\S ]|[\p{Cc}\p{Cf}]/gu;
 
 /** Whether a key of the file may be shown whole. A longer one, or one with other characters, may be a secret. */
 export function isPlainName(name: string): boolean {

@@ -57,6 +57,11 @@ test('blanks that are no spaces, as web pages have them, are told of', (t) => {
   ]);
 });
 
+test('what plays tricks on terminals is shown by its number', (t) => {
+  const [said = ''] = complaints(t, `${least}log: { level: "info\\x7f\\x9b\\e" }\n`);
+  assert.match(said, /there is no "info\\u\{7f\}\\u\{9b\}\\u001b"/);
+});
+
 test('lines may end as on Windows, and the file begin with a byte order mark', (t) => {
   assert.deepEqual(complaints(t, `\uFEFF${least.replaceAll('\n', '\r\n')}`), []);
   const glued = 'routes:\r\n  -path: /v1/a\r\n  - path: /v1/b\r\n';
