@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { AdminToken, Config } from '../config/config.ts';
-import { withNothingChanged } from '../stores/ledger.ts';
+import { withNothingChanged } from '../stores/store-unavailable.ts';
 import { describeCause, type Logger } from '../telemetry/log.ts';
 import { openDesk, type DeskStore } from './desk.ts';
 import { isBodyRequired, type Call, type Operation } from './operation.ts';

@@ -1,6 +1,6 @@
 import { JsonProblem } from '../content/strict-json.ts';
 import { KeyProblem, type FieldFault } from '../keys/key-problem.ts';
-import { StoreUnavailable, Unreadable } from '../stores/ledger.ts';
+import { StoreUnavailable, Unreadable } from '../stores/store-unavailable.ts';
 
 /** Every way in which the admin API says no, with its status. */
 export const problemStatuses = {

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../stores/ledger.ts';
+import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { Store } from '../stores/store.ts';
 import { describeCause } from '../telemetry/log.ts';
 import type { Upstream } from '../upstream/upstream.ts';

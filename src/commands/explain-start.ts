@@ -1,7 +1,7 @@
 import { printAddress } from '../config/addresses.ts';
 import type { Config } from '../config/config.ts';
 import { codeOf } from '../content/error-code.ts';
-import { StoreUnavailable } from '../stores/ledger.ts';
+import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import { SpoolUnavailable } from '../uploads/spool.ts';
 import { exitCodes } from './exit-codes.ts';
 import { CannotStart } from './workers/worker-end.ts';

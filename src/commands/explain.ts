@@ -1,6 +1,6 @@
 import { ConfigErrors, ConfigUnreadable } from '../config/problems.ts';
 import { KeyProblem } from '../keys/key-problem.ts';
-import { StoreUnavailable } from '../stores/ledger.ts';
+import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -7,7 +7,7 @@ import { listen, type Listener } from '../door/listener.ts';
 import type { Unread } from '../door/unreadable.ts';
 import { withholdSecrets } from '../keys/key-format.ts';
 import { findKeysInBoth } from '../keys/keys-in-both.ts';
-import { StoreUnavailable } from '../stores/ledger.ts';
+import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { Store } from '../stores/store.ts';
 import { describeCause, type Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';

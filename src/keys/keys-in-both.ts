@@ -1,7 +1,7 @@
 import { slicesOf } from '../collections/slices.ts';
 import type { StaticKey } from '../config/config.ts';
 import type { KeyStore } from '../stores/key-store.ts';
-import { ifReadable } from '../stores/ledger.ts';
+import { ifReadable } from '../stores/store-unavailable.ts';
 
 const keysAtOnce = 32;
 

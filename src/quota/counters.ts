@@ -1,6 +1,7 @@
 import type { PeriodRule, PlanRule, QuotaRule } from '../config/plan-rule.ts';
-import { endOfTime, Unreadable, type Counter } from '../stores/ledger.ts';
+import { endOfTime, type Counter } from '../stores/ledger.ts';
 import { keptUntil } from '../stores/retention.ts';
+import { Unreadable } from '../stores/store-unavailable.ts';
 import { currentPeriod, type Period } from './periods.ts';
 
 /** The counters of a plan's quotas in the periods that contain the instant, in the order of the quotas. */

@@ -1,5 +1,6 @@
 import type { PlanRule } from '../config/plan-rule.ts';
-import { endOfTime, StoreUnavailable } from '../stores/ledger.ts';
+import { endOfTime } from '../stores/ledger.ts';
+import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { LeaseCounts } from '../telemetry/metrics.ts';
 import { writeLimitHeaders } from './answer-headers.ts';
 import { Grant, type GrantParts, type Taken } from './grants.ts';

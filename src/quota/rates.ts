@@ -1,6 +1,7 @@
 import type { RateRule } from '../config/plan-rule.ts';
 import { rateName } from '../config/quota-names.ts';
-import { StoreUnavailable, unavailable, type CellsAnswer } from '../stores/ledger.ts';
+import type { CellsAnswer } from '../stores/ledger.ts';
+import { StoreUnavailable, unavailable } from '../stores/store-unavailable.ts';
 import { Alarm } from '../waiting/alarm.ts';
 import { turnsFor, WaitingRoom } from '../waiting/waiting-room.ts';
 import { type Cell, KeyRate, type TooFast, type Waiter } from './key-rate.ts';

@@ -5,7 +5,7 @@ import { requirePlan } from '../quota/plan-of.ts';
 import type { Quotas } from '../quota/quotas.ts';
 import type { UsageReading } from '../quota/usage-reading.ts';
 import { Refusal } from '../refusals.ts';
-import { StoreUnavailable } from '../stores/ledger.ts';
+import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import { sendJson } from '../wire/send-json.ts';
 import type { Caller } from './authenticate.ts';
 import type { Head } from './check-request.ts';

@@ -11,7 +11,7 @@ import type {
   OwnQuota,
   RequestMark,
 } from './key-store.ts';
-import { Unreadable } from './ledger.ts';
+import { Unreadable } from './store-unavailable.ts';
 
 /** Writes a key the way both stores keep it: short, because there may be a million. Empty fields are left out. */
 export function encodeKeyRecord(record: KeyRecord): string {

@@ -1,4 +1,4 @@
-import { StoreUnavailable, Unreadable } from '../stores/ledger.ts';
+import { StoreUnavailable, Unreadable } from '../stores/store-unavailable.ts';
 import type { Logger } from './log.ts';
 
 /**

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import { StoreUnavailable, type DrawOrder, type Ledger } from '../../src/stores/ledger.ts';
+import type { DrawOrder, Ledger } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
+import { StoreUnavailable } from '../../src/stores/store-unavailable.ts';
 import type { DrawerTask } from './drawers.ts';
 import { nextId } from './ledger-orders.ts';
 

@@ -1,10 +1,5 @@
-import {
-  unavailable,
-  type DrawAnswer,
-  type DrawOrder,
-  type StepOrder,
-  type UnitsOrder,
-} from '../../src/stores/ledger.ts';
+import type { DrawAnswer, DrawOrder, StepOrder, UnitsOrder } from '../../src/stores/ledger.ts';
+import { unavailable } from '../../src/stores/store-unavailable.ts';
 
 type Answer = DrawAnswer | 'taken' | 'burnt';
 

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../../src/stores/ledger.ts';
+import { StoreUnavailable } from '../../src/stores/store-unavailable.ts';
 import { createMemoryLedger } from './memory-ledger.ts';
 import { createTurnableClock } from './turnable-clock.ts';
 

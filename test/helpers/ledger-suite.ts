@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
-import { endOfTime, StoreUnavailable, type Counter, type DrawAnswer } from '../../src/stores/ledger.ts';
+import { endOfTime, type Counter, type DrawAnswer } from '../../src/stores/ledger.ts';
+import { StoreUnavailable } from '../../src/stores/store-unavailable.ts';
 import { startDrawers } from './drawers.ts';
 import { aCounter, aDraw, HOUR, someUnits, usedOf } from './ledger-orders.ts';
 import { openPatiently } from './open-patiently.ts';

@@ -8,7 +8,7 @@ import { createKeyFormat } from '../../src/keys/key-format.ts';
 import { BrokenFile, KeyProblem } from '../../src/keys/key-problem.ts';
 import type { KeyRules } from '../../src/keys/key-rules.ts';
 import type { KeyStore } from '../../src/stores/key-store.ts';
-import { StoreUnavailable } from '../../src/stores/ledger.ts';
+import { StoreUnavailable } from '../../src/stores/store-unavailable.ts';
 import { digestOf } from '../helpers/a-key.ts';
 import { aPlan, aQuota } from '../helpers/a-plan.ts';
 import { openPatiently } from '../helpers/open-patiently.ts';

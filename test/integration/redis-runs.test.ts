@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
-import { Unreadable } from '../../src/stores/ledger.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
+import { Unreadable } from '../../src/stores/store-unavailable.ts';
 import { aCounter, aDraw, someUnits, usedOf } from '../helpers/ledger-orders.ts';
 import { until } from '../helpers/poll.ts';
 import { isWell } from '../helpers/redis-cluster.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { endOfTime, StoreUnavailable, type Counter, type Ledger } from '../../src/stores/ledger.ts';
+import { endOfTime, type Counter, type Ledger } from '../../src/stores/ledger.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
+import { StoreUnavailable } from '../../src/stores/store-unavailable.ts';
 import { aCounter, aDraw, HOUR, someUnits, usedOf } from '../helpers/ledger-orders.ts';
 import { until } from '../helpers/poll.ts';
 import type { RedisServer } from '../helpers/redis-server.ts';

@@ -20,7 +20,6 @@ import { test, type TestContext } from 'node:test';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import {
   callsPerCheckpoint,
@@ -32,6 +31,7 @@ import {
 import { existing } from '../../src/stores/sqlite/database.ts';
 import { migrations } from '../../src/stores/sqlite/migrations.ts';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
+import { StoreUnavailable } from '../../src/stores/store-unavailable.ts';
 import { aKey, aNote, aSecret } from '../helpers/a-key.ts';
 import { aCounter, aDraw } from '../helpers/ledger-orders.ts';
 import { openFiles } from '../helpers/open-files.ts';

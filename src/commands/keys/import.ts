@@ -11,7 +11,7 @@ import { readImport } from '../../keys/imports/read-import.ts';
 import { BrokenFile } from '../../keys/key-problem.ts';
 import { createKeyRules } from '../../keys/key-rules.ts';
 import { readKeyFields } from '../../keys/read-key-fields.ts';
-import { StoreUnavailable } from '../../stores/ledger.ts';
+import { StoreUnavailable } from '../../stores/store-unavailable.ts';
 import { atDesk, type CommandFlags, type TerminalDesk } from '../desk.ts';
 import { endedBy, exitCodes } from '../exit-codes.ts';
 import { echoMs } from '../signals.ts';

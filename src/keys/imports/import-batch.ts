@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { slicesOf } from '../../collections/slices.ts';
 import type { AddAnswer, KeyRecord, KeyStore } from '../../stores/key-store.ts';
-import { isOutage, Unreadable } from '../../stores/ledger.ts';
+import { isOutage, Unreadable } from '../../stores/store-unavailable.ts';
 import { untilDone } from '../change-key.ts';
 import { amendKey, type KeyFields } from '../key-fields.ts';
 import { KeyProblem } from '../key-problem.ts';

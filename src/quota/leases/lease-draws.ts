@@ -1,12 +1,6 @@
 import { Line } from '../../collections/line.ts';
-import {
-  isOutage,
-  StoreUnavailable,
-  unavailable,
-  Unreadable,
-  type DrawAnswer,
-  type DrawOrder,
-} from '../../stores/ledger.ts';
+import type { DrawAnswer, DrawOrder } from '../../stores/ledger.ts';
+import { isOutage, StoreUnavailable, unavailable, Unreadable } from '../../stores/store-unavailable.ts';
 import { pause } from '../../waiting/clock.ts';
 import { turnsFor, WaitingRoom } from '../../waiting/waiting-room.ts';
 import type { LedgerAccess } from '../ledger-access.ts';

@@ -1,4 +1,5 @@
-import { isOutage, type Counter, type DrawOrder, type UnitsOrder } from '../../stores/ledger.ts';
+import type { Counter, DrawOrder, UnitsOrder } from '../../stores/ledger.ts';
+import { isOutage } from '../../stores/store-unavailable.ts';
 import type { LedgerAccess } from '../ledger-access.ts';
 import type { Lease } from './lease.ts';
 import { OpenSteps } from './open-steps.ts';

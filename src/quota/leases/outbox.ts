@@ -1,4 +1,4 @@
-import { StoreUnavailable, Unreadable } from '../../stores/ledger.ts';
+import { StoreUnavailable, Unreadable } from '../../stores/store-unavailable.ts';
 
 /** A step that the store has to take sooner or later. Taken again within `repeatableForMs` it does no harm. */
 export interface Step {

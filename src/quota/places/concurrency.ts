@@ -1,5 +1,6 @@
 import type { ConcurrencyRule, OnStoreFailure } from '../../config/plan-rule.ts';
-import { StoreUnavailable, type PlaceOrder } from '../../stores/ledger.ts';
+import type { PlaceOrder } from '../../stores/ledger.ts';
+import { StoreUnavailable } from '../../stores/store-unavailable.ts';
 import type { Clock } from '../../waiting/clock.ts';
 import type { ConcurrencyReading } from '../answer-headers.ts';
 import { SharedPlaces, type PlacesAccess } from './shared-places.ts';

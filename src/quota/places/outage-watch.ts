@@ -1,4 +1,4 @@
-import { isOutage } from '../../stores/ledger.ts';
+import { isOutage } from '../../stores/store-unavailable.ts';
 import type { Clock } from '../../waiting/clock.ts';
 
 interface OutageWatchOptions {

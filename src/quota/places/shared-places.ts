@@ -1,11 +1,6 @@
 import { slicesOf } from '../../collections/slices.ts';
-import {
-  isOutage,
-  StoreUnavailable,
-  unavailable,
-  type PlaceAnswer,
-  type PlaceOrder,
-} from '../../stores/ledger.ts';
+import type { PlaceAnswer, PlaceOrder } from '../../stores/ledger.ts';
+import { isOutage, StoreUnavailable, unavailable } from '../../stores/store-unavailable.ts';
 import { Alarm } from '../../waiting/alarm.ts';
 import { FreshIds } from '../fresh-ids.ts';
 import type { LedgerAccess } from '../ledger-access.ts';

@@ -1,5 +1,5 @@
 import { codeOf } from '../../content/error-code.ts';
-import { StoreUnavailable, Unreadable } from '../ledger.ts';
+import { StoreUnavailable, Unreadable } from '../store-unavailable.ts';
 
 /** Why there is no answer, and whether there may be one in a moment. */
 export type Reason = Pick<StoreUnavailable, 'message' | 'isTemporary'>;

@@ -1,5 +1,5 @@
 import type { Cluster } from 'ioredis';
-import { StoreUnavailable } from '../ledger.ts';
+import { StoreUnavailable } from '../store-unavailable.ts';
 import type { Client } from './client/client.ts';
 import { describeFailure, saysThatNothingCame, tellsNoReason, type Reason } from './failures.ts';
 import { slotOf } from './names.ts';

@@ -1,15 +1,7 @@
 import { withChecks } from '../check-orders.ts';
-import {
-  unavailable,
-  type DrawAnswer,
-  type Ledger,
-  type CellsAnswer,
-  type PlaceOrder,
-  type StepOrder,
-  type UnitsOrder,
-  type Usage,
-} from '../ledger.ts';
+import type { DrawAnswer, Ledger, CellsAnswer, PlaceOrder, StepOrder, UnitsOrder, Usage } from '../ledger.ts';
 import { keptUntil, leaseToldMs, placeExpiresMaxMs } from '../retention.ts';
+import { unavailable } from '../store-unavailable.ts';
 import { notUnderstood } from './failures.ts';
 import type { Link } from './link.ts';
 import { nameKeys } from './names.ts';

@@ -1,6 +1,6 @@
 import type { Stats } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { unavailable, type StoreUnavailable } from '../ledger.ts';
+import { unavailable, type StoreUnavailable } from '../store-unavailable.ts';
 import type { StoreOptions } from '../store.ts';
 import { prepareCalls, type Calls } from './calls.ts';
 import { hasOutgrown } from './checkpoint.ts';

@@ -1,5 +1,5 @@
 import { codeOf } from '../../content/error-code.ts';
-import { StoreUnavailable, unavailable, Unreadable } from '../ledger.ts';
+import { StoreUnavailable, unavailable, Unreadable } from '../store-unavailable.ts';
 import { noRoomLeft } from './refuse-unwritable.ts';
 
 export const SQLITE_BUSY = 5;

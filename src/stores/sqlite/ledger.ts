@@ -1,16 +1,16 @@
 import type { DatabaseSync } from 'node:sqlite';
-import {
-  unavailable,
-  type Counter,
-  type DrawAnswer,
-  type DrawOrder,
-  type Ledger,
-  type StepOrder,
-  type UnitsOrder,
-  type Usage,
-  type UsageOrder,
+import type {
+  Counter,
+  DrawAnswer,
+  DrawOrder,
+  Ledger,
+  StepOrder,
+  UnitsOrder,
+  Usage,
+  UsageOrder,
 } from '../ledger.ts';
 import { keptUntil, leaseToldMs } from '../retention.ts';
+import { unavailable } from '../store-unavailable.ts';
 import { prepareUnitsPruning } from './prune-units.ts';
 import type { Synchronous } from './transact.ts';
 

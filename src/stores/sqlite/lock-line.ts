@@ -1,4 +1,4 @@
-import { unavailable } from '../ledger.ts';
+import { unavailable } from '../store-unavailable.ts';
 import { Locked } from './connection.ts';
 
 /** At most this many calls wait for the lock; further ones are refused at once. */

@@ -1,5 +1,5 @@
 import { realpathSync, statSync, type Stats } from 'node:fs';
-import { unavailable } from '../ledger.ts';
+import { unavailable } from '../store-unavailable.ts';
 
 /**
  * The write-ahead log of a database (-wal), and the index of that log with the locks of all processes (-shm). SQLite follows links:

@@ -6,7 +6,7 @@ import { unknownKeysMax } from '../../../src/keys/key-cache.ts';
 import { createKeyFormat } from '../../../src/keys/key-format.ts';
 import { createKeyring, type KeyringRules } from '../../../src/keys/keyring.ts';
 import type { KeyEvent, KeyRecord } from '../../../src/stores/key-store.ts';
-import { StoreUnavailable } from '../../../src/stores/ledger.ts';
+import { StoreUnavailable } from '../../../src/stores/store-unavailable.ts';
 import { aKey, aSecret, digestOf } from '../../helpers/a-key.ts';
 
 const secret = 'a-foreign-secret';

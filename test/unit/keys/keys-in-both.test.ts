@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { recordOf } from '../../../src/keys/found-key.ts';
 import { findKeysInBoth } from '../../../src/keys/keys-in-both.ts';
-import { StoreUnavailable, Unreadable } from '../../../src/stores/ledger.ts';
+import { StoreUnavailable, Unreadable } from '../../../src/stores/store-unavailable.ts';
 
 const keys = ['a', 'b', 'c'].map((id) => ({ id, digest: id.repeat(64) }));
 const inStore = recordOf({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RateRule } from '../../../src/config/plan-rule.ts';
 import { Rates } from '../../../src/quota/rates.ts';
-import { StoreUnavailable } from '../../../src/stores/ledger.ts';
+import { StoreUnavailable } from '../../../src/stores/store-unavailable.ts';
 import { createLedgerScene } from '../../helpers/ledger-scene.ts';
 import { settle as runReady } from '../../helpers/turnable-clock.ts';
 

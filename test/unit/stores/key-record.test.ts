@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeAuditEntry, decodeKeyRecord, encodeKeyRecord } from '../../../src/stores/key-record.ts';
-import { Unreadable } from '../../../src/stores/ledger.ts';
+import { Unreadable } from '../../../src/stores/store-unavailable.ts';
 import { aKey, aSecret } from '../../helpers/a-key.ts';
 
 const secret = aSecret();

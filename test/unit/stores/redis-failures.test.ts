@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Unreadable } from '../../../src/stores/ledger.ts';
 import {
   describeFailure,
   isRefusal,
@@ -8,6 +7,7 @@ import {
   Silence,
   tellsNoReason,
 } from '../../../src/stores/redis/failures.ts';
+import { Unreadable } from '../../../src/stores/store-unavailable.ts';
 import { replyError } from '../../helpers/reply-error.ts';
 
 const whyAway = { message: 'Redis has gone', isTemporary: true };

@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  StoreUnavailable,
-  Unreadable,
-  type CellsOrder,
-  type DrawAnswer,
-  type DrawOrder,
-  type PlaceAnswer,
-} from '../../../src/stores/ledger.ts';
+import type { CellsOrder, DrawAnswer, DrawOrder, PlaceAnswer } from '../../../src/stores/ledger.ts';
+import { StoreUnavailable, Unreadable } from '../../../src/stores/store-unavailable.ts';
 import type { Store } from '../../../src/stores/store.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';

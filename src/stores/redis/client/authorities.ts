@@ -2,7 +2,7 @@ import { serverNameOf } from '../../../config/addresses.ts';
 import { areCertificates, readAuthorities } from '../../../config/certificates.ts';
 import type { RedisAddress } from '../../../config/config.ts';
 import { readText, UnusableText } from '../../../config/read-text.ts';
-import { unavailable } from '../../ledger.ts';
+import { unavailable } from '../../store-unavailable.ts';
 
 /** What a connection trusts: these authorities or, without any, those that Node trusts. */
 export interface Trust {

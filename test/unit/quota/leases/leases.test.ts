@@ -4,7 +4,8 @@ import type { PlanRule } from '../../../../src/config/plan-rule.ts';
 import { countersAt } from '../../../../src/quota/counters.ts';
 import { manyLeases } from '../../../../src/quota/leases/lease-steps.ts';
 import { Leases } from '../../../../src/quota/leases/leases.ts';
-import { StoreUnavailable, type Ledger } from '../../../../src/stores/ledger.ts';
+import type { Ledger } from '../../../../src/stores/ledger.ts';
+import { StoreUnavailable } from '../../../../src/stores/store-unavailable.ts';
 import { aClient } from '../../../helpers/a-client.ts';
 import { aPlan, aQuota } from '../../../helpers/a-plan.ts';
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Outbox, repeatableForEver, type Step } from '../../../../src/quota/leases/outbox.ts';
-import { StoreUnavailable, Unreadable } from '../../../../src/stores/ledger.ts';
+import { StoreUnavailable, Unreadable } from '../../../../src/stores/store-unavailable.ts';
 import { settle as runReady } from '../../../helpers/turnable-clock.ts';
 
 function createScene(stepsMax = 100) {

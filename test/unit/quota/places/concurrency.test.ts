@@ -2,13 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ConcurrencyRule, OnStoreFailure } from '../../../../src/config/plan-rule.ts';
 import { Concurrency, type Place } from '../../../../src/quota/places/concurrency.ts';
-import {
-  StoreUnavailable,
-  Unreadable,
-  type Ledger,
-  type PlaceAnswer,
-  type PlaceOrder,
-} from '../../../../src/stores/ledger.ts';
+import type { Ledger, PlaceAnswer, PlaceOrder } from '../../../../src/stores/ledger.ts';
+import { StoreUnavailable, Unreadable } from '../../../../src/stores/store-unavailable.ts';
 import { createLedgerScene } from '../../../helpers/ledger-scene.ts';
 
 const own: ConcurrencyRule = { limit: 2, shared: false };
