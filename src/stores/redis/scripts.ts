@@ -15,7 +15,8 @@ export interface SharedScript extends Script {
   readonly many: Script;
 }
 
-const counters = read('counters');
+const clock = read('clock');
+const counters = clock + read('counters');
 const step = counters + read('step');
 const leased = counters + read('leased');
 const forMany = read('many');
@@ -25,11 +26,11 @@ export const scripts = {
   draw: shared(step + read('draw')),
   add: shared(step + read('add')),
   cancel: shared(step + read('cancel')),
-  time: script(read('time')),
+  time: script(clock + read('time')),
   usage: script(leased + read('usage')),
   setUsage: script(leased + read('set-usage')),
-  takeCells: shared(read('take-cells')),
-  enter: shared(read('enter')),
+  takeCells: shared(clock + read('take-cells')),
+  enter: shared(clock + read('enter')),
   findKey: shared(read('find-key')),
   changeKey: script(read('change-key')),
   addKeys: script(read('add-keys')),

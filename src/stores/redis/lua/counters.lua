@@ -6,9 +6,6 @@
 -- endOfTime of ledger.ts
 local MAX_WHOLE = 9007199254740991
 
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-
 -- Lua writes 1e+15 where Redis needs every digit.
 local function whole(number)
   return string.format('%.0f', number)

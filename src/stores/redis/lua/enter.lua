@@ -3,8 +3,6 @@
 -- ARGV     1 the place, 2 limit, 3 expires in ms, 0 = it is not taken, 4 the longest that any place is taken for
 -- Returns  1 entered, 0 full
 
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local latest = now + ARGV[4]
 local taken = redis.call('ZCOUNT', KEYS[1], string.format('(%.0f', now), string.format('%.0f', latest))
 local own = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]))

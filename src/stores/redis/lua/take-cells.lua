@@ -5,8 +5,6 @@
 
 local interval = tonumber(ARGV[1])
 local burst = tonumber(ARGV[2])
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
 local base = now
 local cells = 0

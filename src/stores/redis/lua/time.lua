@@ -3,5 +3,4 @@
 -- ARGV     none
 -- Returns  milliseconds since the epoch
 
-local time = redis.call('TIME')
-return time[1] * 1000 + math.floor(time[2] / 1000)
+return now
