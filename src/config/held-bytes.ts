@@ -4,7 +4,12 @@ export const bufferedBytesMax = 64 * 1024;
 /** What a text field has besides its value: a name of up to 256 characters, and a line for that. */
 const fieldHeadMax = 1024;
 
-/** The bytes of text fields, names and all, that a form can make the gateway hold. */
-export function fieldsBytesMax(countMax: number, sizeMax: number): number {
-  return countMax * (sizeMax + fieldHeadMax);
+/** The bytes of text fields, names and all, that a form of at most this size can make the gateway hold. */
+export function fieldsHeldMax(fields: FieldBounds, formMax: number): number {
+  return Math.min(fields.countMax * (fields.sizeMax + fieldHeadMax), formMax);
+}
+
+interface FieldBounds {
+  readonly countMax: number;
+  readonly sizeMax: number;
 }

@@ -29,7 +29,7 @@ export class PathTree<Value> {
     return this.#literals.getOrInsertComputed(this.#keyOf(segment.text), create);
   }
 
-  /** The most exact one that these parts fit, as `fits` says; they are looked at from `at` on. */
+  /** The most exact one that these parts fit, as `fits` of `route-path.ts` says; they are looked at from `at` on. */
   find(parts: readonly string[], at = 0): Value | undefined {
     const part = parts[at];
     if (part === undefined) return this.#end;

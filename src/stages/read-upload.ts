@@ -1,7 +1,7 @@
 import type { ArrivingBody } from '../bodies/arriving-body.ts';
 import type { StreamedBody } from '../bodies/body.ts';
 import { waitForFirst } from '../bodies/first-chunk.ts';
-import { fieldsBytesMax } from '../config/held-bytes.ts';
+import { fieldsHeldMax } from '../config/held-bytes.ts';
 import type { UploadRule } from '../config/upload-rule.ts';
 import { checkUpload, checkUploadSize } from '../uploads/check-upload.ts';
 import { readBoundary } from '../uploads/read-boundary.ts';
@@ -21,7 +21,7 @@ interface UploadOrder {
 }
 
 /**
- * An arriving body → Body. 400 408 413 415 503.
+ * An arriving body → Body. 400 408 413 415 499 503.
  * `whole` returns when all of it has passed; `stream` as soon as the first bytes may go on, which is when the type of the first
  * file has passed. When it throws, nothing has been sent and nothing is held.
  */
@@ -42,8 +42,7 @@ export function requireUploadHead({ contentType, contentLength }: Head, rule: Up
 /** The bytes of text fields, names and all, that a form of this declared length can make the gateway hold. */
 export function heldBytesMax(rule: UploadRule, contentLength: number | undefined): number {
   if (rule.kind === 'file') return 0;
-  const fields = fieldsBytesMax(rule.fields.countMax, rule.fields.sizeMax);
-  return Math.min(fields, rule.sizeMax, contentLength ?? rule.sizeMax);
+  return fieldsHeldMax(rule.fields, Math.min(rule.sizeMax, contentLength ?? rule.sizeMax));
 }
 
 /** What a sentence calls the first thing that an empty body lacks. */

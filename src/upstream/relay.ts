@@ -161,7 +161,7 @@ export class Relay implements AnswerListener, Guest {
     if (this.#state === 'over') return;
     const isFirst = this.#progress.bytesOut === 0;
     this.#progress.bytesOut += chunk.length;
-    if (isFirst && this.#state === 'begun' && chunk.length <= heldBytesMax) {
+    if (isFirst && this.#state === 'begun' && chunk.length <= heldChunkMax) {
       this.#held = chunk;
       return;
     }
@@ -317,7 +317,7 @@ function whoBroke(error: Error): 'client' | 'upstream' | 'gateway' {
 }
 
 /** A larger body is worth a write of its own. */
-const heldBytesMax = 16 * 1024;
+const heldChunkMax = 16 * 1024;
 
 /** Anything but plain digits is no cost: an upstream may be hostile too. Capped here, the log tells what is charged. */
 function readUnits(text: string | undefined): number | undefined {

@@ -2,6 +2,8 @@ import { isObject } from '../../content/is-object.ts';
 import { slownessOf, type Slowness } from '../body-schema/patterns/slow-pattern.ts';
 import { subschemas } from '../body-schema/subschemas.ts';
 import { size } from '../checked.ts';
+import { bufferedBytesMax, fieldsHeldMax } from '../held-bytes.ts';
+import { printSize } from '../units.ts';
 import { showText } from '../wording.ts';
 import { bodiesOf, type Rule } from './draft.ts';
 
@@ -9,6 +11,9 @@ import { bodiesOf, type Rule } from './draft.ts';
 const doublingLengthMax = 16;
 /** The same for a pattern whose time grows with the square of the length. */
 const growingLengthMax = 1000;
+
+/** What is read as JSON is one text, and Node makes none of 512 MB. */
+const jsonBytesMax = 511 * 1024 ** 2;
 
 /** A body schema's pattern runs on texts that clients choose, and nothing else is answered meanwhile. */
 export const patternsAreQuick: Rule = ({ config }, report) => {
@@ -47,6 +52,49 @@ export const schemasRefuse: Rule = ({ config }, report) => {
       report.warning(checked, 'onMismatch', 'what does not fit the schema is forwarded all the same');
     else if (!report.isBroken(checked, 'schema'))
       report.problem(checked, 'onMismatch', 'report needs a schema');
+  }
+};
+
+/** A body larger than all of it never finds room, however often its client tries again. */
+export const bodiesFitMemory: Rule = ({ config }, report) => {
+  if (report.isBroken(config.limits, 'bodyMemory')) return;
+  const most = size(config.limits.bodyMemory);
+  for (const { json, any, upload } of bodiesOf(config)) {
+    if (json !== undefined && size(json.maxSize) > most)
+      report.problem(json, 'maxSize', 'is more than limits.bodyMemory');
+    if (any !== undefined && Math.min(size(any.maxSize), bufferedBytesMax) > most)
+      report.problem(any, 'maxSize', 'is more than limits.bodyMemory, which must hold its first 64 KB');
+    if (upload === undefined) continue;
+    const { fields } = upload;
+    const texts = fieldsHeldMax(
+      { countMax: fields.maxCount, sizeMax: size(fields.maxSize) },
+      size(upload.maxSize),
+    );
+    if (texts > most)
+      report.problem(upload, 'fields', `may hold ${printSize(texts)}, more than limits.bodyMemory`);
+  }
+};
+
+/** Longer ones would be answered as a fault of the gateway. */
+export const jsonFitsAText: Rule = ({ config }, report) => {
+  for (const { json } of bodiesOf(config)) {
+    if (json !== undefined && size(json.maxSize) > jsonBytesMax)
+      report.problem(json, 'maxSize', `is more than ${printSize(jsonBytesMax)}`);
+  }
+};
+
+/** What is checked has to be there: without a body a request is refused, and a handshake never has one. */
+export const bodiesAreSent: Rule = ({ config: { routes } }, report) => {
+  for (const route of routes) {
+    if (typeof route.body === 'string' || route.body.any !== undefined) continue;
+    if (route.upgrade !== 'none')
+      report.problem(route, 'upgrade', 'begins without a body, which is refused here: give it its own route');
+    else if (route.methods.includes('GET') || route.methods.includes('HEAD'))
+      report.warning(
+        route,
+        'methods',
+        'takes GET and HEAD only with a body, which most clients do not send: give them their own route',
+      );
   }
 };
 

@@ -1,14 +1,7 @@
-import { size } from '../checked.ts';
-import { bufferedBytesMax, fieldsBytesMax } from '../held-bytes.ts';
 import { rivalsOf } from '../rivals.ts';
 import { noRoute, usageRoute } from '../route-names.ts';
 import { commonPath, compareSegments, pathBelow, segmentsOf } from '../route-path.ts';
-import type { RawUpload } from '../schema.ts';
-import { printSize } from '../units.ts';
-import { bodiesOf, checkDistinct, checkName, noSuch, type Rule } from './draft.ts';
-
-/** What is read as JSON is one text, and Node makes none of 512 MB. */
-const jsonBytesMax = 511 * 1024 ** 2;
+import { checkDistinct, checkName, noSuch, type Rule } from './draft.ts';
 
 export const routesHaveUpstreams: Rule = (draft, report) => {
   const { config, declared } = draft;
@@ -68,50 +61,11 @@ export const usageHasItsOwnPath: Rule = ({ config: { usage, routes } }, report) 
   if (same !== undefined) report.problem(usage, 'path', `is the path of ${report.mention(same)} too`);
 };
 
-/** A body larger than all of it never finds room, however often its client tries again. */
-export const bodiesFitMemory: Rule = ({ config }, report) => {
-  if (report.isBroken(config.limits, 'bodyMemory')) return;
-  const most = size(config.limits.bodyMemory);
-  for (const { json, any, upload } of bodiesOf(config)) {
-    if (json !== undefined && size(json.maxSize) > most)
-      report.problem(json, 'maxSize', 'is more than limits.bodyMemory');
-    if (any !== undefined && Math.min(size(any.maxSize), bufferedBytesMax) > most)
-      report.problem(any, 'maxSize', 'is more than limits.bodyMemory, which must hold its first 64 KB');
-    if (upload === undefined) continue;
-    const texts = textFieldsBytesMax(upload);
-    if (texts > most)
-      report.problem(upload, 'fields', `may hold ${printSize(texts)}, more than limits.bodyMemory`);
-  }
-};
-
-/** Longer ones would be answered as a fault of the gateway. */
-export const jsonFitsAText: Rule = ({ config }, report) => {
-  for (const { json } of bodiesOf(config)) {
-    if (json !== undefined && size(json.maxSize) > jsonBytesMax)
-      report.problem(json, 'maxSize', `is more than ${printSize(jsonBytesMax)}`);
-  }
-};
-
 export const upgradesTakeGet: Rule = ({ config: { routes } }, report) => {
   for (const route of routes) {
     if (route.upgrade === 'none' || report.isBroken(route, 'methods') || route.methods.includes('GET'))
       continue;
     report.problem(route, 'upgrade', 'needs the method GET, which every WebSocket begins with');
-  }
-};
-
-/** What is checked has to be there: without a body a request is refused, and a handshake never has one. */
-export const bodiesAreSent: Rule = ({ config: { routes } }, report) => {
-  for (const route of routes) {
-    if (typeof route.body === 'string' || route.body.any !== undefined) continue;
-    if (route.upgrade !== 'none')
-      report.problem(route, 'upgrade', 'begins without a body, which is refused here: give it its own route');
-    else if (route.methods.includes('GET') || route.methods.includes('HEAD'))
-      report.warning(
-        route,
-        'methods',
-        'takes GET and HEAD only with a body, which most clients do not send: give them their own route',
-      );
   }
 };
 
@@ -121,7 +75,3 @@ export const costHeadersCorrectACost: Rule = ({ config: { routes } }, report) =>
     report.problem(route, 'costHeader', 'corrects a cost, and this route has none: give a cost of 1 or more');
   }
 };
-
-function textFieldsBytesMax({ maxSize, fields }: RawUpload): number {
-  return Math.min(fieldsBytesMax(fields.maxCount, size(fields.maxSize)), size(maxSize));
-}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fieldsBytesMax } from '../../../src/config/held-bytes.ts';
+import { fieldsHeldMax } from '../../../src/config/held-bytes.ts';
 import type { BareFileRule, FormRule } from '../../../src/config/upload-rule.ts';
 import type { Head } from '../../../src/stages/check-request.ts';
 import { heldBytesMax, readUpload, requireUploadHead } from '../../../src/stages/read-upload.ts';
@@ -80,7 +80,7 @@ test('of an upload its text fields alone are held in memory, and they are no mor
   };
   assert.equal(heldBytesMax(file, 1e7), 0);
   for (const contentLength of [1e7, undefined]) {
-    assert.equal(heldBytesMax(form, contentLength), fieldsBytesMax(2, 100));
+    assert.equal(heldBytesMax(form, contentLength), fieldsHeldMax({ countMax: 2, sizeMax: 100 }, Infinity));
   }
   assert.equal(heldBytesMax(form, 500), 500);
   assert.equal(heldBytesMax({ ...form, sizeMax: 400 }, undefined), 400);
