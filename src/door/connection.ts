@@ -79,7 +79,7 @@ export class Connection {
       if (req.visit.cut === 'upstream') this.#noteCut();
       // What stands behind an answer that broke off is lost, though its connection is read for a while.
       if (!res.writableFinished) this.closeAnswers();
-      if (req.complete) letGo(req);
+      if (req.complete) discardRest(req);
       else this.#answered = req;
       if (!res.shouldKeepAlive || this.isBusy) return;
       // The last answer had promised to keep the connection, as its head left before that was given up.
@@ -209,7 +209,7 @@ export class Connection {
     const answered = this.#answered;
     if (answered === undefined) return;
     if (answered.complete) {
-      letGo(answered);
+      discardRest(answered);
       this.#answered = undefined;
       return;
     }
@@ -240,7 +240,7 @@ export class Connection {
  * Where a reader has stopped before the end of a body Node keeps the request, with all of its answer, until the next one comes: 6
  * of the 20 KB that a kept connection takes.
  */
-function letGo(req: IncomingMessage): void {
+function discardRest(req: IncomingMessage): void {
   if (!req.readableEnded) req.resume();
 }
 

@@ -38,7 +38,7 @@ const attemptsMax = 200;
 /** Before another attempt, so that those that came together do not meet again. */
 const pauseMaxMs = 10;
 
-export async function findKey(id: string, { store, rules }: KeyTools): Promise<KnownKey> {
+export async function requireKey(id: string, { store, rules }: KeyTools): Promise<KnownKey> {
   const known = isKeyId(id) ? await store.readKey(id) : undefined;
   if (known !== undefined) return known;
   const isStatic = rules.staticKeys.some((key) => key.id === id);
@@ -61,7 +61,7 @@ export async function changeKey<Made>(
 ): Promise<{ readonly key: KeyView; readonly made: Made }> {
   const { store, now } = tools;
   return untilDone(async () => {
-    const known = await findKey(id, tools);
+    const known = await requireKey(id, tools);
     const { record } = known;
     if (request === undefined || !isMarked(record, request)) refuseChange(record, act);
     const { record: to, made } = edit(record);

@@ -1,5 +1,5 @@
 import type { KeyRecord, RequestMark } from '../stores/key-store.ts';
-import { addKey, changeKey, findKey, isMarked, remember, type Act, type By } from './change-key.ts';
+import { addKey, changeKey, requireKey, isMarked, remember, type Act, type By } from './change-key.ts';
 import { importKeys, type ImportLine, type ImportOptions } from './imports/import-keys.ts';
 import { amendKey, type KeyFields, type WrittenFields } from './key-fields.ts';
 import { createKeyId, keyIdOf } from './key-id.ts';
@@ -113,7 +113,7 @@ export function createKeyBook(tools: KeyTools) {
     },
     list: (query: KeyQuery): Promise<Page<KeyView>> => listKeys(store, query, now),
     async show(id: string): Promise<KeyView> {
-      return viewKey(await findKey(id, tools), now());
+      return viewKey(await requireKey(id, tools), now());
     },
     /** Changes the fields that are written; `null` empties one. */
     async update(id: string, written: WrittenFields, by: By): Promise<KeyView> {

@@ -50,7 +50,7 @@ export function createRouteTable(routes: readonly Route[]): RouteTable {
   const table = {
     exact: new Map<string, Endpoint>(),
     patterns: new PathTree<Endpoint>((text) => text),
-    folded: new PathTree<Endpoint>(fold),
+    folded: new PathTree<Endpoint>(foldCase),
   };
   for (const endpoint of endpoints.values()) {
     if (isLiteral(endpoint.segments)) table.exact.set(endpoint.path, endpoint);
@@ -85,6 +85,6 @@ function decode(segment: string): string {
 }
 
 /** Also folds letters that have only their upper case in common, `ı` and `i`, `ſ` and `s`: some servers compare that. */
-function fold(text: string): string {
+function foldCase(text: string): string {
   return text.toUpperCase().toLowerCase();
 }

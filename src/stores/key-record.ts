@@ -98,7 +98,7 @@ export function decodeAuditEntry(
 }
 
 /** A record as an entry of a list. */
-export function listed<T>(id: string, decode: () => T): Listed<T> {
+export function asListed<T>(id: string, decode: () => T): Listed<T> {
   try {
     return { id, found: decode() };
   } catch (error) {

@@ -116,10 +116,10 @@ const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREA
 const passing = new Set([...neverSent, 'ECONNRESET', 'EPIPE', 'ETIMEDOUT']);
 
 /**
- * Describes what ioredis throws. Nothing of the original error goes on: it carries the command with its arguments, and
+ * Judges what ioredis throws. Nothing of the original error goes on: it carries the command with its arguments, and
  * the text of a script or a URL may be in its message. `whyAway` is said for what tells nothing of the reason.
  */
-export function describeFailure(thrown: unknown, { message: whyAway, isTemporary }: Reason): Failure {
+export function judgeFailure(thrown: unknown, { message: whyAway, isTemporary }: Reason): Failure {
   const { name, message, code } = read(thrown);
   if (name === 'ReplyError') return describeRefusal(message);
   if (wasNotSent(thrown)) return fail(`is not connected: ${whyAway}`, { isTemporary });

@@ -1,7 +1,7 @@
 import type { Cluster } from 'ioredis';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import type { Client } from './client/client.ts';
-import { describeFailure, saysThatNothingCame, tellsNoReason, type Reason } from './failures.ts';
+import { judgeFailure, saysThatNothingCame, tellsNoReason, type Reason } from './failures.ts';
 import { slotOf } from './names.ts';
 
 /** How many failures in a row open a breaker, and how long it then waits before each further try. */
@@ -67,7 +67,7 @@ export class Health {
     // Without a listener ioredis prints errors, and with them what they carry.
     client.on('error', (error: unknown) => {
       if (saysThatNothingCame(error)) this.#noteReason(silence);
-      else if (!tellsNoReason(error)) this.#noteReason(describeFailure(error, this.#whyAway).error);
+      else if (!tellsNoReason(error)) this.#noteReason(judgeFailure(error, this.#whyAway).error);
     });
     client.on('loading', () => this.#noteReason({ message: 'Redis is loading its data', isTemporary: true }));
     client.on('ready', () => {
@@ -110,7 +110,7 @@ export class Health {
 
   /** What a failure means for the caller. */
   failed({ breaker, waiting }: Asked, thrown: unknown): StoreUnavailable {
-    const { error, general, answered } = describeFailure(thrown, this.#whyAway);
+    const { error, general, answered } = judgeFailure(thrown, this.#whyAway);
     if (general) this.#noteFailure(tellsNoReason(thrown) ? this.#whyAway : error);
     // A refusal takes no longer than any answer. To stop asking would keep from others what Redis still gives them: out
     // of memory, that is keys.

@@ -3,7 +3,7 @@ import {
   decodeKeyRecord,
   encodeAuditNote,
   encodeKeyRecord,
-  listed,
+  asListed,
   secretsTold,
   stillHolding,
   usesOf,
@@ -117,7 +117,7 @@ export function createRedisKeys(
       const texts: readonly unknown[] = list(
         await link.send(names.ids, (redis) => redis.mget(...ids.map(names.record))),
       );
-      const records = ids.map((id, at) => listed(id, () => decode(id, texts[at])));
+      const records = ids.map((id, at) => asListed(id, () => decode(id, texts[at])));
       const known = await withUses(records.flatMap(({ found }) => found ?? []));
       const found = new Map(known.map((key) => [key.record.id, key]));
       return ids.map((id) => ({ id, found: found.get(id) }));
@@ -156,7 +156,7 @@ export function createRedisKeys(
       );
       return list(entries).map((entry) => {
         const [id, fields] = list(entry);
-        return listed(String(id), () => entryOf(String(id), strings(fields)));
+        return asListed(String(id), () => entryOf(String(id), strings(fields)));
       });
     },
     watch(onEvent, attempt) {

@@ -4,7 +4,7 @@ import {
   decodeKeyRecord,
   encodeAuditNote,
   encodeKeyRecord,
-  listed,
+  asListed,
   secretsTold,
   stillHolding,
   usesOf,
@@ -94,7 +94,7 @@ export function prepareKeys(database: DatabaseSync, clock: () => number): KeyCal
       return row === undefined ? undefined : known(row);
     },
     listKeys: (after, limit) =>
-      sql.list.all(after, limit).map((row) => listed(String(row['id']), () => known(row))),
+      sql.list.all(after, limit).map((row) => asListed(String(row['id']), () => known(row))),
     changeKey: change,
     addKeys(records, note) {
       const answers = records.map(add);
@@ -110,7 +110,7 @@ export function prepareKeys(database: DatabaseSync, clock: () => number): KeyCal
       const from = before === undefined ? Number.MAX_SAFE_INTEGER : Number(before);
       return sql.audit
         .all(Number.isSafeInteger(from) ? from : 0, limit)
-        .map((row) => listed(String(row['seq']), () => entryOf(row)));
+        .map((row) => asListed(String(row['seq']), () => entryOf(row)));
     },
     readKeyChanges(cursor) {
       const { first, last } = sql.changesSpan.get() ?? {};

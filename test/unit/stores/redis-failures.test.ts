@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  describeFailure,
+  judgeFailure,
   isRefusal,
   NeverSent,
   Silence,
@@ -14,7 +14,7 @@ const whyAway = { message: 'Redis has gone', isTemporary: true };
 
 /** What follows from a failure, as one line. */
 function told(thrown: unknown, why = whyAway): string {
-  const { error, general, answered } = describeFailure(thrown, why);
+  const { error, general, answered } = judgeFailure(thrown, why);
   const facts = {
     'may have happened': error.mayHaveHappened,
     general,
