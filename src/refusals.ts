@@ -119,6 +119,9 @@ export class Refusal extends Error {
 
 const noHeaders = Object.freeze({});
 
+/** For what may be asked again as it is, in a moment. */
+export const soon = Object.freeze({ 'Retry-After': '1' });
+
 /** What a request is refused with for whatever was thrown: all that is no refusal itself is a fault of ours. */
 export function refusalFor(error: unknown): Refusal {
   return error instanceof Refusal ? error : new Refusal('internal', { cause: error });
@@ -128,7 +131,7 @@ export function refusalFor(error: unknown): Refusal {
 export function overloaded(
   options: { readonly detail: string } | Pick<RefusalOptions, 'cause' | 'fault'>,
 ): Refusal {
-  return new Refusal('overloaded', { ...options, headers: { 'Retry-After': '1' } });
+  return new Refusal('overloaded', { ...options, headers: soon });
 }
 
 /** What the YAML puts in place of a refusal's own status, message and fields. */

@@ -1,5 +1,6 @@
 import { JsonProblem } from '../content/strict-json.ts';
 import { KeyProblem, type FieldFault } from '../keys/key-problem.ts';
+import { soon } from '../refusals.ts';
 import { StoreUnavailable, Unreadable } from '../stores/store-unavailable.ts';
 
 /** Every way in which the admin API says no, with its status. */
@@ -77,7 +78,7 @@ export function problemOf(error: unknown): AdminProblem {
     ? '. It may have been done all the same: look before you repeat it'
     : '';
   return new AdminProblem('store_unavailable', `The store does not answer${doubt}`, {
-    headers: { 'Retry-After': '1' },
+    headers: soon,
   });
 }
 

@@ -1,3 +1,4 @@
+import { soon } from '../refusals.ts';
 import { AdminProblem } from './problem.ts';
 
 /** Whether the gateway is stopping. From then on no client is waited for: it can send the rest to the next gateway. */
@@ -40,5 +41,5 @@ export class Stopping {
 }
 
 function stoppingProblem(): AdminProblem {
-  return new AdminProblem('stopping', 'The gateway is stopping', { headers: { 'Retry-After': '1' } });
+  return new AdminProblem('stopping', 'The gateway is stopping', { headers: soon });
 }

@@ -4,7 +4,7 @@ import type { PlanRule } from '../config/plan-rule.ts';
 import { requirePlan } from '../quota/plan-of.ts';
 import type { Quotas } from '../quota/quotas.ts';
 import type { UsageReading } from '../quota/usage-reading.ts';
-import { Refusal } from '../refusals.ts';
+import { Refusal, soon } from '../refusals.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import { sendJson } from '../wire/send-json.ts';
 import type { Caller } from './authenticate.ts';
@@ -46,7 +46,7 @@ async function read(caller: Caller, plan: PlanRule, { quotas }: UsageDesk): Prom
     return await quotas.read(caller.keyId, plan);
   } catch (cause) {
     if (!(cause instanceof StoreUnavailable)) throw cause;
-    throw new Refusal('quota_unavailable', { cause, headers: { 'Retry-After': '1' } });
+    throw new Refusal('quota_unavailable', { cause, headers: soon });
   }
 }
 

@@ -1,5 +1,5 @@
 import { printSize } from '../config/units.ts';
-import { Refusal } from '../refusals.ts';
+import { Refusal, soon } from '../refusals.ts';
 
 /** Refuses a body that two parsers could read differently; the reason says what was found. */
 export function ambiguous(reason: string): Refusal {
@@ -34,5 +34,5 @@ export function fileTooSmall(label: string, sizeMin: number): Refusal {
 
 /** Refuses an upload for which the gateway has no room or no time, and which may be sent again as it is. */
 export function busy(detail: string, cause?: unknown): Refusal {
-  return new Refusal('spool_full', { detail, cause, headers: { 'Retry-After': '1' } });
+  return new Refusal('spool_full', { detail, cause, headers: soon });
 }
