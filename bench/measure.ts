@@ -10,7 +10,7 @@ import { keysOf, type Scenario } from './scenarios.ts';
 import { subjects, type Subject } from './subjects.ts';
 import { closeSurroundings, openSurroundings, type Surroundings } from './surroundings.ts';
 
-/** Until Node has compiled what is hot. After eight seconds the gateway ran at two thirds of its pace, a bare proxy at all. */
+/** Until Node has compiled what is hot. After eight seconds the gateway ran at two thirds of its pace, a bare proxy at its full. */
 export const warmSeconds = 16;
 
 /** How long and how often. Many short rounds tell more than few long ones where a machine changes its speed within seconds. */

@@ -36,7 +36,7 @@ export function takeArrived(
 
 /**
  * All bytes of a body, if they come in time. They are counted as they arrive: a declared length is a claim, and a chunked body
- * declares none. 400 408 413 503.
+ * declares none. 400 408 413 499 503.
  */
 export function collectBody(
   req: IncomingMessage,

@@ -50,7 +50,7 @@ export class KeyRate {
   #calls = 0;
   #calledAt = 0;
 
-  /** The store has not been asked yet. */
+  /** Counts as asked now, so that it is not forgotten before the first answer. */
   constructor(rule: RateRule, mono: number) {
     this.rule = rule;
     this.#askedAt = mono;

@@ -15,7 +15,7 @@ interface AnyOrder {
 }
 
 /**
- * An arriving body → Body. 400 408 413 503.
+ * An arriving body → Body. 400 408 413 499 503.
  * What is worth buffering can be sent again to another target; a larger body, or a longer chunked one, streams.
  */
 export async function readAny(arriving: ArrivingBody, order: AnyOrder): Promise<Body> {

@@ -17,7 +17,7 @@ const waiting: (() => void)[] = [];
 const heldBack: (() => void)[] = [];
 /** How many of those who went on turned out to have left, without asking anything, since the last turn. */
 let leftSince = 0;
-/** A turn is planned, in which the first of both leave and go on. One is planned as long as there are any. */
+/** A turn is planned, in which the first who wait leave and the first who were held back go on. One is, as long as there are any. */
 let isPlanned = false;
 
 /** Sends a request on to its upstream, by calling this when all is read: first come, first served, and only so many in one turn. */

@@ -95,7 +95,7 @@ export class LeaseDraws {
       for (let inVain = 0; inVain < drawsInVainMax;) {
         inVain = (await this.#drawOnce(lease)) ? 0 : inVain + 1;
         if (lease.waiting === undefined) return;
-        // Two answers tell what time it is in the store, also if the first was read late. Then it has to go on.
+        // After two answers the store's time is known, even if the first was read late. Its clock has yet to reach the new period.
         if (inVain > 2 && inVain < drawsInVainMax) await pause(this.#access.clock, inVain);
       }
       this.#failLine(lease, unavailable('The periods never settled'));

@@ -143,20 +143,18 @@ export class Lease {
 
   /** Pays a debt, as far as it goes. Returns what was paid. */
   pay(units: number): number {
-    const paid = Math.min(this.#units, units);
-    this.#units -= paid;
-    return paid;
+    return this.#takeOut(units);
   }
 
   /** Takes all units out, for a step that tells the store that none is held. */
   empty(): number {
     this.#told = 0;
-    return this.pay(this.#units);
+    return this.#takeOut(this.#units);
   }
 
   /** Takes out what was drawn for requests that have since left. */
   takeSurplus(): number {
-    return this.waiting === undefined ? this.pay(Math.max(0, this.#units - this.#size)) : 0;
+    return this.waiting === undefined ? this.#takeOut(Math.max(0, this.#units - this.#size)) : 0;
   }
 
   /** Takes out what a key that has slowed down no longer needs, and halves the weight of what is known of its pace. */
@@ -168,7 +166,13 @@ export class Lease {
     this.#drawnAt += elapsedMs / 2;
     if (this.#units < 2 * needed) return 0;
     this.#resize(needed);
-    return this.pay(this.#units - needed);
+    return this.#takeOut(this.#units - needed);
+  }
+
+  #takeOut(most: number): number {
+    const units = Math.min(this.#units, most);
+    this.#units -= units;
+    return units;
   }
 
   restedMs(mono: number): number {

@@ -31,7 +31,7 @@ interface Count {
   inFlight: number;
   /** Shared limits: until then the store's word holds that others fill the places. */
   fullUntil: number;
-  /** A store's answer to a question asked before the latest one is out of date. */
+  /** How many requests have left: what the store was asked before the latest did is out of date. */
   departures: number;
 }
 
