@@ -19,8 +19,9 @@ interface ReloaderOptions {
 }
 
 /**
- * Reads the configuration again when asked, one reload at a time. A configuration that is not valid, or changes what is fixed for
- * the life of the process, is refused as a whole: the log says why, and the previous one stays in force.
+ * Reads the configuration again when asked, one reload at a time. None waits for a worker that hangs on the one before. A
+ * configuration that is not valid, or changes what is fixed for the life of the process, is refused as a whole: the log says why, and
+ * the previous one stays in force.
  */
 export class Reloader {
   readonly #options: Omit<ReloaderOptions, 'present'>;
@@ -51,25 +52,30 @@ export class Reloader {
   }
 
   async #reload(): Promise<void> {
-    const { load, gateway, logger } = this.#options;
+    const { load, gateway } = this.#options;
     try {
       const loaded = load();
       const options = fixedChanges(this.#present, loaded.config);
       if (options.length > 0) return this.#refuse({ options }, 'it changes what takes a restart');
       await checkSpool(loaded.config);
-      await gateway.reload(loaded);
+      const { everywhere } = await gateway.reload(loaded);
       gateway.tellKeysInBoth();
       this.#tellGonePlans(loaded.config);
       this.#present = loaded.config;
+      gateway.metrics.countReload('done');
+      void everywhere.then(() => this.#tellDone(loaded.config));
     } catch (error) {
       if (error instanceof ConfigErrors) return this.#refuse({ problems: error.lines }, 'it is not valid');
       if (error instanceof ConfigUnreadable || error instanceof SpoolUnavailable)
         return this.#refuse({}, error.message);
       return this.#refuse({ cause: describeCause(error) }, 'a fault of the gateway itself, please report it');
     }
-    tellDoubts(this.#present, logger);
+  }
+
+  #tellDone(config: Config): void {
+    const { logger } = this.#options;
+    tellDoubts(config, logger);
     logger.info('the configuration was reloaded');
-    gateway.metrics.countReload('done');
   }
 
   /** The store may hold a million keys: which of them have such a plan is not looked up. */

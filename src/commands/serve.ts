@@ -56,7 +56,13 @@ async function start({ config, handed }: Loaded, log: Log, signals: Signals): Pr
   if (handed === undefined) {
     const { startGateway } = await import('../gateway/gateway.ts');
     const gateway = await startGateway(config, log.logger);
-    return { ...gateway, reload: (next) => gateway.reload(next.config) };
+    return {
+      ...gateway,
+      reload(next) {
+        gateway.reload(next.config);
+        return { everywhere: Promise.resolve() };
+      },
+    };
   }
   const { startWorkers } = await import('./workers/start-workers.ts');
   return await startWorkers(config, handed, { log, signals });

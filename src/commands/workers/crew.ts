@@ -4,6 +4,7 @@ import type { HandedConfig } from '../../config/hand-over.ts';
 import { describeCause, type Logger } from '../../telemetry/log.ts';
 import type { MergedMetrics } from '../../telemetry/merged-metrics.ts';
 import { within } from '../../waiting/patience.ts';
+import type { Reloaded } from '../served.ts';
 import { Backoff } from './backoff.ts';
 import { Member, tooSlow } from './member.ts';
 import { Starts } from './starts.ts';
@@ -93,9 +94,9 @@ export class Crew {
 
   /**
    * Has all workers, those to come included, serve by another configuration. Each is deaf while it reads it, so they do so in turn,
-   * without waiting long for a slow one. Resolves when all do.
+   * without waiting long for a slow one. Resolves when each has had its turn: with one that hangs another reload can follow.
    */
-  async reload(config: HandedConfig): Promise<void> {
+  async reload(config: HandedConfig): Promise<Reloaded> {
     if (this.#beginning !== undefined) this.#beginning = { ...this.#beginning, config };
     const reloads: Promise<unknown>[] = [];
     for (const member of this.#members) {
@@ -104,7 +105,7 @@ export class Crew {
       reloads.push(reloaded);
       await within(reloadTurnMs, reloaded);
     }
-    await Promise.all(reloads);
+    return { everywhere: Promise.all(reloads).then(() => undefined) };
   }
 
   /** Has one of them tell which keys are in both the file and the store: the youngest, as others relieve the oldest first. */

@@ -74,8 +74,9 @@ export async function startWorkers(
       metrics: own,
       traffic: { inFlight: 0, whenDone: () => undefined }, // each worker has its own
       reload: async (next) => {
-        await crew.reload(checked(next.handed));
+        const reloaded = await crew.reload(checked(next.handed));
         current = next.config;
+        return reloaded;
       },
       tellKeysInBoth: () => crew.tellKeysInBoth(),
       drain: async () => {

@@ -15,7 +15,9 @@ function createScene(
   present: readonly string[] = [],
   takeAtOnce = false,
   failure?: Error,
+  everywhere = Promise.resolve(),
 ) {
+  const reloaded = { everywhere };
   const file = {
     warnings: ['mind this'],
     routes: [],
@@ -41,7 +43,8 @@ function createScene(
       plans: new Map(present.map((plan) => [plan, {}])),
     } as unknown as Config,
     gateway: {
-      reload: () => (takeAtOnce ? undefined : new Promise((resolve) => applying.push(resolve))),
+      reload: () =>
+        takeAtOnce ? reloaded : new Promise((resolve) => applying.push(() => resolve(reloaded))),
       tellKeysInBoth: () => undefined,
       metrics: { countReload: (outcome) => void told.push(outcome), showLostLines: () => undefined },
     },
@@ -67,7 +70,7 @@ test('a file that was written while a reload was under way is read when that is 
     await settle();
   }
   assert.deepEqual([loads(), told], [1, []]);
-  const done = ['warn mind this', 'info the configuration was reloaded', 'done'];
+  const done = ['done', 'warn mind this', 'info the configuration was reloaded'];
   await apply();
   assert.deepEqual([loads(), told], [2, done]);
   await apply();
@@ -75,6 +78,24 @@ test('a file that was written while a reload was under way is read when that is 
   reloader.ask();
   await settle();
   assert.equal(loads(), 3);
+});
+
+test('a reload that one worker does not take for long keeps no other waiting, and is done when all have it', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { reloader, told, loads } = createScene({}, [], true, undefined, promise);
+  for (let asked = 1; asked < 3; asked += 1) {
+    reloader.ask();
+    await until(() => loads() === asked);
+  }
+  await settle();
+  assert.deepEqual(told, ['done', 'done']);
+  resolve();
+  await settle();
+  const line = 'info the configuration was reloaded';
+  assert.deepEqual(
+    told.filter((one) => one === line),
+    [line, line],
+  );
 });
 
 test('signals that come together ask for one reload', async (t) => {

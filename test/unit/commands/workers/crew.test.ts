@@ -643,7 +643,8 @@ test('another configuration comes to one worker after another, and is in force w
   const [first, second, starting, deaf, young] = workers as [StandIn, StandIn, StandIn, StandIn, StandIn];
   const later = { ...beginning, storeIdentity: undefined };
   let isInForce = false;
-  const reloaded = crew.reload(next).then(() => (isInForce = true));
+  const reloading = crew.reload(next);
+  const reloaded = reloading.then(({ everywhere }) => everywhere).then(() => (isInForce = true));
   young.ready();
   const latest = { ...later, config: next };
   assert.deepEqual(served(workers), [[beginning, next], [later], [later], [], [latest]]);
@@ -656,6 +657,9 @@ test('another configuration comes to one worker after another, and is in force w
     [later, next],
     [later, next],
   ]);
+  // Nor for one that is about to hang for good: another configuration may be asked for.
+  await pass(t, 2000);
+  await reloading;
   starting.ready();
   starting.answer();
   await settle();
