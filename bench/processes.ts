@@ -68,9 +68,9 @@ export function spawnHere(
 export async function runToEnd(
   command: string,
   args: readonly string[],
-  { cwd }: Pick<SpawnOptions, 'cwd'>,
+  options: Pick<SpawnOptions, 'cwd' | 'env'>,
 ): Promise<{ status: number | null; stderr: string }> {
-  const child = spawnHere(command, args, { cwd, stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawnHere(command, args, { ...options, stdio: ['ignore', 'ignore', 'pipe'] });
   let stderr = '';
   child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
   const [status] = (await once(child, 'close')) as [number | null];

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { launch } from '../src/commands/relaunch.ts';
@@ -30,8 +30,7 @@ const choices = { store: ['sqlite', 'redis'], quotas: ['leased', 'strict', 'none
 /** The profile is written when the gateway ends. */
 const writePatienceMs = 60_000;
 
-const data = join(here, 'data');
-const kept = join(data, 'gatehouse.cpuprofile');
+const kept = join(here, 'data/gatehouse.cpuprofile');
 const flags = readFlags();
 const progress = createProgress(process.stderr);
 process.exitCode = flags.help ? showHelp(help) : await orUnavailable(profile);
@@ -59,8 +58,7 @@ function readFlags() {
 }
 
 async function profile(): Promise<number> {
-  const { text, fromUs, toUs, seen } = await sample(await beginRun(), flags);
-  mkdirSync(data, { recursive: true });
+  const { text, fromUs, toUs, seen } = await sample(await beginRun([kept]), flags);
   writeFileSync(kept, text);
   const taken = readProfile(text, root, fromUs, toUs);
   const rate = Math.round(seen.requests / seen.seconds);

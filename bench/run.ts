@@ -35,6 +35,9 @@ const coldNote =
 /** The assumed peak of the gateway, if it was not measured. */
 const peakAssumed = 10_000;
 
+const results = join(here, 'results.md');
+const chart = join(here, 'results.svg');
+
 const flags = readFlags();
 const progress = createProgress(process.stderr);
 
@@ -82,7 +85,7 @@ async function bench(): Promise<number> {
   }
   const isWhole = chosen.length === scenarios.length && !flags.quick && flags.subject.length === 0;
   if (isWhole) need('redis-server'); // most of the page would be missing, which is no use of an hour
-  const folder = await beginRun();
+  const folder = await beginRun(isWhole ? [results, chart] : []);
   await installPeers();
   const lines: Line[] = [];
   const leftOut: LeftOut[] = [];
@@ -115,10 +118,10 @@ async function bench(): Promise<number> {
     process.stderr.write('The gateway itself was left out, so nothing is written to bench/results.md.\n');
     return 70;
   }
-  writeFileSync(join(here, 'results.md'), printPage({ lines, leftOut }, pace));
+  writeFileSync(results, printPage({ lines, leftOut }, pace));
   const [first] = scenarios;
   const shown = lines.filter(({ scenario }) => scenario === first?.name);
-  writeFileSync(join(here, 'results.svg'), drawChart(first?.title ?? '', shown));
+  writeFileSync(chart, drawChart(first?.title ?? '', shown));
   process.stdout.write('Written to bench/results.md and bench/results.svg.\n');
   return 0;
 }
@@ -135,8 +138,8 @@ function isMeant(name: string, wanted: string): boolean {
 }
 
 function namesOf({ subjects: all, quick }: Scenario): readonly string[] {
-  const names = flags.quick && quick !== undefined ? quick : all;
-  return flags.subject.length === 0 ? names : names.filter((name) => flags.subject.includes(name));
+  if (flags.subject.length > 0) return all.filter((name) => flags.subject.includes(name));
+  return flags.quick && quick !== undefined ? quick : all;
 }
 
 /** Requests per second; undefined for as many as it can take. */

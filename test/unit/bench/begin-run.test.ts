@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { makeFolder, needAlone, needSpace } from '../../../bench/begin-run.ts';
+import { makeFolder, needAlone, needSpace, needWritable } from '../../../bench/begin-run.ts';
 import { CannotRun } from '../../../bench/cannot-run.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
@@ -33,4 +33,13 @@ test('a folder for temporary files that cannot be used is told in one line', (t)
   });
   process.env['TMPDIR'] = join(tempFolder(t), 'gone');
   assert.throws(makeFolder, (error) => error instanceof CannotRun && /ENOENT.*; TMPDIR /.test(error.message));
+});
+
+test('results that could not be written are told of before anything is measured', (t) => {
+  const folder = tempFolder(t);
+  needWritable(join(folder, 'data/results'));
+  assert.throws(
+    () => needWritable(folder),
+    (error) => error instanceof CannotRun && /EISDIR/.test(error.message),
+  );
 });
