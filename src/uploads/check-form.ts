@@ -168,16 +168,18 @@ export class FormCheck implements PartHandler {
     if (type === undefined) throw ambiguous('a file that no rule names declares no content type');
     // PHP drops it, and the files after it, one of which may be required.
     if (/\][^[]/.test(name)) throw ambiguous('a file that no rule names has a name with text after brackets');
-    // An unchecked file would take the place of a checked one.
-    if (this.#isLooselyListed(name))
+    // An unchecked file would take the place of a checked one, or of a checked text.
+    if (!this.#isKnownField(name) && this.#isLooselyListed(name))
       throw ambiguous('a file that no rule names has a name that some parsers take for the one of a rule');
     checkFileName(fileName, 'Every file', otherNames);
     return { kind: 'file', rule: undefined, types: undefined };
   }
 
   #isLooselyListed(name: string): boolean {
+    const { names = [], schema } = this.#rule.fields;
     const loose = looseFieldName(name);
-    return [...this.#rule.files.keys()].some((listed) => looseFieldName(listed) === loose);
+    const listed = [...this.#rule.files.keys(), ...names, ...(schema?.kinds.keys() ?? [])];
+    return listed.some((one) => looseFieldName(one) === loose);
   }
 
   #openField(name: string): OpenField {

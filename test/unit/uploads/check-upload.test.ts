@@ -180,6 +180,26 @@ const refused: Readonly<Record<string, readonly [says: string, parts: readonly P
     [file, { ...file, name: 'lang' }],
     { ...withFields({ names: ['lang'] }), others: 'allow' },
   ],
+  ...Object.fromEntries(
+    ['lang[]', 'lang[x]', 'LANG'].flatMap((name) => [
+      [
+        `a file as ${name}, which some parsers take for a text field that the schema knows, others allowed`,
+        [
+          likeARule,
+          [file, { ...file, name }],
+          { ...withSchema({ kinds: texts('lang') }), others: 'allow' as const },
+        ],
+      ],
+      [
+        `a file as ${name}, which some parsers take for a text field that is listed, others allowed`,
+        [
+          likeARule,
+          [file, { ...file, name }],
+          { ...withFields({ names: ['lang'] }), others: 'allow' as const },
+        ],
+      ],
+    ]),
+  ),
   'a path as a file name, others allowed': [
     `file_unsupported: Every file must have a plain file name: ${plain}`,
     [file, { ...file, name: 'other', fileName: '../a.wav' }],
