@@ -48,6 +48,7 @@ export function endOnceRead(res: ServerResponse, body: string, whenWritten?: () 
   const { req } = res;
   if (req.method === 'HEAD' || body === '') sendHead(res);
   res.write(body, whenWritten);
+  endReadablyAfterLast(req.socket); // behind this request a client may have sent others
   // A parser that has given up goes on reading the connection and tells nobody.
   linger(brokenBy(req) === undefined ? req : withoutParser(req.socket), () => res.end());
 }

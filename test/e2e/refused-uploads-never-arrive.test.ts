@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { after, describe, test } from 'node:test';
 import type { RefusalCode } from '../../src/refusals.ts';
 import { assertRefused } from '../helpers/assert-refused.ts';
@@ -299,6 +301,25 @@ for (const [what, version] of Object.entries(lastRequests)) {
     assert.equal(raw.error, undefined);
   });
 }
+
+test('a client that is refused is read though it sends another request behind, or it might never read why', async (t) => {
+  const client = connect({ port: gateway.port, allowHalfOpen: true });
+  t.after(() => client.destroy());
+  const chunks: Buffer[] = [];
+  client.on('data', (chunk: Buffer) => void chunks.push(chunk));
+  client.write('POST /v1/any HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
+  await until(() => String(Buffer.concat(chunks)).includes('API key is required'));
+  client.write('0\r\n\r\n');
+  await once(client, 'end');
+  client.write('POST /v1/any HTTP/1.1\r\nHost: a\r\nContent-Length: 9000000\r\n\r\n');
+  for (let sent = 0; sent < 9; sent += 1)
+    await new Promise<void>((resolve, reject) => {
+      client.write(Buffer.alloc(1_000_000), (error) => (error ? reject(error) : resolve()));
+    });
+  client.end();
+  await once(client, 'close');
+  assert.equal(String(Buffer.concat(chunks)).match(/HTTP\/1\.1 /g)?.length, 1);
+});
 
 test('any: a body that turns out too large is never complete at the upstream', async (t) => {
   const body = Buffer.alloc(2 * 1024 * 1024, 'x');
