@@ -8,7 +8,8 @@ import type { Logger } from './log.ts';
 export type StorePart = 'all' | 'writes' | 'changes';
 
 /**
- * For so long after an outage was told no other is, and no further reason: a store that comes and goes must not fill the log.
+ * For so long after an outage was told no other for the same reason is, and no further reason of it: a store that comes and goes must
+ * not fill the log.
  */
 const quietMs = 5000;
 
@@ -16,9 +17,9 @@ const quietMs = 5000;
 export class Outages {
   readonly #logger: Logger;
   readonly #away = new Set<StorePart>();
+  /** When each reason was told last, in this outage or within the quiet time before it. */
+  readonly #told = new Map<string, number>();
   #toldAt = -Infinity;
-  /** Reasons, in this outage. */
-  readonly #told = new Set<string>();
   #unreadableToldAt = -Infinity;
 
   constructor(logger: Logger) {
@@ -42,15 +43,16 @@ export class Outages {
 
   #tellAway(error: StoreUnavailable, part: StorePart): void {
     const now = performance.now();
-    const quiet = now - this.#toldAt < quietMs;
     if (this.#away.size === 0) {
-      if (quiet) return;
-      this.#told.clear();
+      for (const [reason, at] of this.#told) if (now - at >= quietMs) this.#told.delete(reason);
+      if (this.#told.has(error.message)) return;
+    } else if (now - this.#toldAt < quietMs || this.#told.has(error.message)) {
+      this.#away.add(part);
+      return;
     }
     this.#away.add(part);
-    if (quiet || this.#told.has(error.message)) return;
     this.#toldAt = now;
-    this.#told.add(error.message);
+    this.#told.set(error.message, now);
     this.#logger.error({ reason: error.message }, 'the store does not answer');
   }
 

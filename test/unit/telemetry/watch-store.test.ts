@@ -48,6 +48,26 @@ test('each reason of an outage is told once, and no two within five seconds', as
   );
 });
 
+test('an outage for another reason than the last is told however soon it follows', async (t) => {
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  let reason: string | undefined;
+  async function ping(): Promise<void> {
+    if (reason !== undefined) throw new StoreUnavailable(reason, { mayHaveHappened: false });
+  }
+  const { watched, lines } = watch({ ping });
+  for (const said of ['gone', undefined, 'full', undefined, 'gone', undefined, 'full', undefined]) {
+    now += 500;
+    reason = said;
+    await watched.ping().catch(() => undefined);
+  }
+  const back = 'the store answers again';
+  assert.deepEqual(
+    lines.map((line) => line.reason ?? line.msg),
+    ['gone', back, 'full', back],
+  );
+});
+
 test('each call is timed, and counted as an error if it was one', async (t) => {
   let now = 1000;
   t.mock.method(performance, 'now', () => now);
