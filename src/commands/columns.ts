@@ -1,8 +1,9 @@
 import { styleText } from 'node:util';
 
 let segmenter: Intl.Segmenter | undefined;
+/** Wide by UAX #11: CJK with its marks, syllables, full-width forms, and what is shown as an emoji. */
 const wide =
-  /[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}\p{Emoji_Presentation}\u{FE0F}\u{FF01}-\u{FF60}]/u;
+  /[\u{1100}-\u{115F}\u{2E80}-\u{303E}\u{3041}-\u{A4CF}\u{AC00}-\u{D7A3}\u{F900}-\u{FAFF}\u{FE30}-\u{FE4F}\u{FF01}-\u{FF60}\u{FFE0}-\u{FFE6}\u{20000}-\u{3FFFD}\p{Emoji_Presentation}\u{FE0F}]/u;
 /** The characters of nearly all texts, one column each. */
 const plain = /^[\x20-\x7e→≤…]*$/;
 

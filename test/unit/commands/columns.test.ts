@@ -32,6 +32,34 @@ test('cells stand under each other behind names of any script', () => {
   assert.deepEqual(alignRows(rows), ['ab  |', '名  |', '😀  |', 'e\u0301   |']);
 });
 
+test('marks of Japanese and Chinese texts are as wide as their letters, and half-width letters are not', () => {
+  for (const shown of [
+    'テストサーバー',
+    '東京、大阪',
+    '「本番」',
+    '全角　空白',
+    '￥￥',
+    'ㄅㄆㄇ',
+    '한국어',
+  ]) {
+    const wide = '名'.repeat(shown.length);
+    assert.deepEqual(
+      alignRows([
+        [shown, '|'],
+        [wide, '|'],
+      ]),
+      [`${shown}  |`, `${wide}  |`],
+    );
+  }
+  assert.deepEqual(
+    alignRows([
+      ['ｱｲｳ', '|'],
+      ['abc', '|'],
+    ]),
+    ['ｱｲｳ  |', 'abc  |'],
+  );
+});
+
 test('a line that is written over fits into the terminal, however narrow it is', async () => {
   for (const [columns, fits] of [
     [50, 49],
