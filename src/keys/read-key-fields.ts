@@ -142,8 +142,8 @@ function readNetwork(value: unknown, say: Say): string | undefined {
 
 function readInstant(value: unknown, say: Say): number | undefined {
   const at = typeof value === 'string' ? parseInstant(value) : undefined;
-  if (at !== undefined && at > 0) return at;
-  return say(notInstant);
+  if (at === undefined) return say(notInstant);
+  return at > 0 ? at : say('must be after 1970-01-01');
 }
 
 function readLabels(
