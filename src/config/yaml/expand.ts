@@ -39,6 +39,9 @@ function lookUp(inner: string, end: string, env: NodeJS.ProcessEnv): Expansion {
         'a "${…}" must be ${NAME}, ${NAME:-default} or ${file:/path} (write "$${" for the characters "${")',
     };
   }
+  // `main.ts` takes it away from everybody.
+  if (name === 'DEBUG')
+    return { problem: 'the environment variable DEBUG cannot be used, choose another name' };
   const value = Object.hasOwn(env, name) ? env[name] : undefined;
   if (fallback !== undefined)
     return { text: value === undefined || value === '' ? fallback : value, expanded: true };
