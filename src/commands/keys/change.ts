@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.ts';
 import { parseDuration } from '../../config/units.ts';
 import type { FreshSecret } from '../../keys/key-book.ts';
 import type { WrittenFields } from '../../keys/key-fields.ts';
-import { invalidField, invalidFields } from '../../keys/key-problem.ts';
+import { invalidField, invalidFields, KeyProblem } from '../../keys/key-problem.ts';
 import { createKeyRules } from '../../keys/key-rules.ts';
 import type { KeyView } from '../../keys/key-view.ts';
 import { readNewKey } from '../../keys/new-key.ts';
@@ -49,7 +49,7 @@ export async function rotateKey(
   return atDesk(options, async (open) => {
     const overlapMs = readOverlap(options);
     if (overlapMs === 0) {
-      const question = `The secrets of ${await nameOf(id, open)} stop working at once. Go on?`;
+      const question = `The secrets of ${await nameOf(id, 'rotate', open)} stop working at once. Go on?`;
       const agreed = await agree(question, options, open.terminal);
       if (agreed !== true) return agreed;
     }
@@ -103,7 +103,7 @@ export function switchKey(
   return atDesk(options, async (open) => {
     const consequence = consequences[action];
     if (consequence !== undefined) {
-      const which = await nameOf(id, open);
+      const which = await nameOf(id, action, open);
       const agreed = await agree(`Key ${which} ${consequence}. Go on?`, options, open.terminal);
       if (agreed !== true) return agreed;
       if (open.config.keys.some((key) => key.id === id)) open.terminal.stderr.write(twinWarning(id));
@@ -115,9 +115,10 @@ export function switchKey(
   });
 }
 
-/** What people know a key by. Nobody is asked about one that there is not. */
-async function nameOf(id: string, { book }: TerminalDesk): Promise<string> {
-  const { name } = await book.show(id);
+/** What people know a key by. Nobody is asked about one that there is not, or that can only be revoked again. */
+async function nameOf(id: string, action: 'rotate' | Switch, { book }: TerminalDesk): Promise<string> {
+  const { name, state } = await book.show(id);
+  if (state === 'revoked' && action !== 'revoke') throw new KeyProblem('conflict', 'the key was revoked');
   return name === '' ? id : `${id} (${name})`;
 }
 

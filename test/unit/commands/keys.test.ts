@@ -298,6 +298,8 @@ test('on a terminal people are asked before a key or its secrets are ended, by i
   assert.match((await run('show', 'k1')).stdout, /^state +good\n[^]*^version +1\n/m);
   assert.deepEqual(await type('y\n', 'disable', 'k1'), [0, `${disables}Key k1 was disabled.\n`]);
   assert.deepEqual(await type('Yes\n', 'revoke', 'k1'), [0, `${revokes}Key k1 was revoked.\n`]);
+  for (const words of [['disable', 'k1'] as const, ['rotate', 'k1', '--now'] as const])
+    assert.deepEqual(await type('y\n', ...words), [1, 'gatehouse: the key was revoked\n'], 'nobody is asked');
 });
 
 test('a change of a key is made, and told in the form that was asked for, or not at all', async (t) => {
