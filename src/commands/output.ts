@@ -15,9 +15,12 @@ export function watchOutput({ stdout, stderr }: Output): void {
     stderr.write(`gatehouse: standard output cannot be written (${nameOf(error)})\n`);
     process.exit(exitCodes.output);
   });
+  if (wasClosed(process.stdout.fd)) stdout.write = () => !stdout.emit('error', closed);
   // Nobody is left to be told, and what was asked for is done all the same.
   stderr.on('error', () => undefined);
 }
+
+const closed = Object.assign(new Error('it is closed'), { code: 'EBADF' });
 
 /** Whether a secret can be shown, before it is made. Says so if not. */
 export function canShowSecret({ stderr }: Pick<Output, 'stderr'>): boolean {
@@ -27,7 +30,10 @@ export function canShowSecret({ stderr }: Pick<Output, 'stderr'>): boolean {
   return false;
 }
 
-/** In place of what is closed when it begins Node opens /dev/null, for reading too, as no redirection does. */
+/**
+ * In place of what is closed when it begins Node opens /dev/null, for reading too, as no redirection does. All that is written there
+ * would seem to be.
+ */
 function wasClosed(descriptor: number): boolean {
   if (fstatSync(descriptor).rdev !== statSync('/dev/null', { throwIfNoEntry: false })?.rdev) return false;
   try {
