@@ -38,7 +38,8 @@ export async function runProgram(): Promise<void> {
   addCompletion(program);
 
   // Set last, because commands take over what stands here when they are added.
-  program.showHelpAfterError(`(options go after the command; ${help})`);
+  for (const group of [program, ...program.commands.filter(({ commands }) => commands.length > 0)])
+    group.showHelpAfterError(`(options go after the command; ${help})`);
   try {
     await program.parseAsync(mendHelp(process.argv, program));
   } catch (error) {

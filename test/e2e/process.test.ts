@@ -276,6 +276,10 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
       args: ['keys', 'verify', 'k3y-of-somebody'],
       stderr: /Expected 0 arguments but got 1\.\n\(the key comes on standard input, [^\n]*\)\n$/,
     },
+    {
+      args: ['keys', '--config', 'x', 'list'],
+      stderr: /unknown option '--config'\n\(options go after the command; see --help\)/,
+    },
     { args: ['keys', 'lst'], stderr: /unknown command 'lst'.*Did you mean list\?/s },
     { args: ['usage', 'other'], stderr: /unknown command 'other'$/m },
     { args: ['foo'], stderr: /unknown command 'foo'$/m },
@@ -425,6 +429,18 @@ describe('an output that cannot be written', { concurrency: 3 }, () => {
       (await commandHere(['keys', 'show', 'unseen', '--config', config])).stdout,
       /secret 2/,
     );
+  });
+
+  test('ends a command that has something to print, if it is closed from the start, and no other', async () => {
+    const lost = 'gatehouse: standard output cannot be written (EBADF)\n';
+    for (const words of ['keys export', 'check']) {
+      const { code, stderr } = await runInShell(words, '>&-');
+      assert.deepEqual([code, stderr], [73, lost], words);
+    }
+    assert.equal((await runInShell('keys export', '> /dev/null')).code, 0);
+    await commandHere(['keys', 'create', '--plan', 'free', '--id', 'ended', '--quiet', '--config', config]);
+    const ended = await runInShell('keys disable ended --yes', '>&-');
+    assert.deepEqual([ended.code, ended.stderr], [0, 'Key ended was disabled.\n']);
   });
 
   test('on standard error changes nothing', async () => {
