@@ -71,13 +71,25 @@ function parseJson(bytes: Buffer): object {
   throw new Unreadable(400, 'The body must be a JSON object');
 }
 
+const help = `Starts the example upstream: it guesses the gender that goes with a name or a voice.
+
+  npm run example [-- --host ADDRESS --port N]
+
+  --host ADDRESS  where it listens (127.0.0.1)
+  --port N        the port (9000; 0 = any free port)
+  --help          this text`;
+
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       host: { type: 'string', default: '127.0.0.1' },
       port: { type: 'string', default: '9000' },
+      help: { type: 'boolean' },
     },
   });
+  if (values.help === true) return console.log(help);
+  if (!/^\d{1,5}$/.test(values.port) || Number(values.port) > 65_535)
+    throw new Error(`--port is a number from 0 to 65535, not ${values.port}`);
   const server = createRecognition();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => server.close());
