@@ -478,6 +478,20 @@ test('of many lines that are refused as many are named as anybody would read, an
   assert.equal(code, 1);
 });
 
+test('of many lines that come with a warning as many are named, and the rest counted', async (t) => {
+  const { run, feed } = withoutStore(t);
+  const line = '{"id":"k1","secret":"a-secret-of-k1-0123456789"}\n';
+  await feed(line, 'import', '-', '--plan', 'free');
+  await run('revoke', 'k1', '--yes');
+  const { code, stdout, stderr } = await feed(line.repeat(203), 'import', '-');
+  const warnings = Array.from(
+    { length: 200 },
+    (_, at) => `line ${at + 1}: warning: the key was revoked, and stays so\n`,
+  );
+  assert.deepEqual([code, stderr], [0, `${warnings.join('')}… and 3 more warnings\n`]);
+  assert.equal(stdout, '203 lines: 0 added, 0 updated, 203 skipped, 0 refused\n');
+});
+
 test('a store whose disk is full says so as it is opened', async (t) => {
   const { run, file, store } = withoutStore(t);
   await run('create', '--plan', 'free');
