@@ -4,7 +4,7 @@ import type { AuditView } from '../keys/key-pages.ts';
 import {
   fieldSchemas,
   keySchema,
-  moment,
+  instantSchema,
   objectOf,
   quotaSchema,
   secretSchema,
@@ -76,7 +76,7 @@ const usageProperties: SchemaOf<KeyUsage> = {
         ...count,
       },
       remaining: count,
-      resetsAt: { description: 'When the period ends, or has ended; null for a lifetime.', ...moment },
+      resetsAt: { description: 'When the period ends, or has ended; null for a lifetime.', ...instantSchema },
     }),
   },
 };
@@ -167,7 +167,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
         othersUntil: {
           description:
             'Until when the old secrets work; null for no longer. Absent when the request was made before.',
-          ...moment,
+          ...instantSchema,
         },
       },
       ['key', 'secret'],

@@ -14,7 +14,7 @@ export type Schema = Readonly<Record<string, unknown>>;
 export type SchemaOf<T> = { readonly [Field in keyof T]-?: Schema };
 
 const line = { type: 'string', maxLength: lineLengthMax };
-export const moment = { type: ['string', 'null'], format: 'date-time' };
+export const instantSchema = { type: ['string', 'null'], format: 'date-time' };
 
 /** An object of these properties and no others; it has all of them, or those that are required. */
 export function objectOf(
@@ -71,8 +71,8 @@ export const fieldSchemas: SchemaOf<KeyFields> = {
     maxItems: networksMax,
     items: { type: 'string' },
   },
-  notBefore: { description: 'From when it is valid; null for always.', ...moment },
-  expiresAt: { description: 'From when it is refused; null for never.', ...moment },
+  notBefore: { description: 'From when it is valid; null for always.', ...instantSchema },
+  expiresAt: { description: 'From when it is refused; null for never.', ...instantSchema },
   enabled: { description: 'false refuses it until it is enabled.', type: 'boolean' },
 };
 
@@ -83,9 +83,9 @@ const secretProperties: SchemaOf<SecretView> = {
     type: 'string',
   },
   createdAt: { type: 'string', format: 'date-time' },
-  expiresAt: { description: 'From when it is refused; null for as long as the key lives.', ...moment },
+  expiresAt: { description: 'From when it is refused; null for as long as the key lives.', ...instantSchema },
   expired: { type: 'boolean' },
-  lastUsedAt: { description: 'Written about once a minute; null for never.', ...moment },
+  lastUsedAt: { description: 'Written about once a minute; null for never.', ...instantSchema },
 };
 
 export const secretSchema: Schema = {
@@ -106,9 +106,9 @@ const keyProperties: SchemaOf<KeyView> = {
     enum: standings,
   },
   ...fieldSchemas,
-  revokedAt: { description: 'Since when it is revoked for ever; null when it is not.', ...moment },
-  createdAt: { description: 'null for a key of the configuration file.', ...moment },
-  lastUsedAt: { description: 'Written about once a minute; null for never.', ...moment },
+  revokedAt: { description: 'Since when it is revoked for ever; null when it is not.', ...instantSchema },
+  createdAt: { description: 'null for a key of the configuration file.', ...instantSchema },
+  lastUsedAt: { description: 'Written about once a minute; null for never.', ...instantSchema },
   secrets: {
     description:
       'Oldest first: several after a rotation with an overlap. One that has expired is dropped by the next rotation. A key of the configuration file shows none.',

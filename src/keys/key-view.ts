@@ -3,17 +3,17 @@ import type { KeyRecord, KeySecret, KnownKey } from '../stores/key-store.ts';
 import { hasExpired, standingOf, type Standing } from './standing.ts';
 
 /** An instant in ISO 8601; `null` for none. */
-type Moment = string | null;
+type WrittenInstant = string | null;
 
 /**
  * A key as operators see it, ready to be written as JSON. It has no digests either: a weak secret could be guessed from its digest.
  */
 export type KeyView = Omit<KeyRecord, InstantsOfKey | 'createdAt' | 'secrets' | 'requests'> &
-  Readonly<Record<InstantsOfKey, Moment>> & {
+  Readonly<Record<InstantsOfKey, WrittenInstant>> & {
     readonly state: Standing;
     /** Null for a key of the configuration file. */
-    readonly createdAt: Moment;
-    readonly lastUsedAt: Moment;
+    readonly createdAt: WrittenInstant;
+    readonly lastUsedAt: WrittenInstant;
     readonly secrets: readonly SecretView[];
   };
 
@@ -21,9 +21,9 @@ type InstantsOfKey = 'notBefore' | 'expiresAt' | 'revokedAt';
 
 export type SecretView = Pick<KeySecret, 'number' | 'start'> & {
   readonly createdAt: string;
-  readonly expiresAt: Moment;
+  readonly expiresAt: WrittenInstant;
   readonly expired: boolean;
-  readonly lastUsedAt: Moment;
+  readonly lastUsedAt: WrittenInstant;
 };
 
 export function viewKey({ record, usedAt }: KnownKey, now: number): KeyView {

@@ -46,11 +46,11 @@ export function decodeKeyRecord(id: string, version: number, text: string): KeyR
     scopes: list(fields['scopes'], words),
     labels: labelsIn(fields['labels']),
     networks: list(fields['networks'], words),
-    notBefore: optional(fields['notBefore'], moment),
-    expiresAt: optional(fields['expiresAt'], moment),
+    notBefore: optional(fields['notBefore'], asInstant),
+    expiresAt: optional(fields['expiresAt'], asInstant),
     enabled: flag(fields['enabled'] ?? true),
-    revokedAt: optional(fields['revokedAt'], moment),
-    createdAt: moment(fields['createdAt']),
+    revokedAt: optional(fields['revokedAt'], asInstant),
+    createdAt: asInstant(fields['createdAt']),
     secrets: list(fields['secrets'], decodeSecret),
     requests: list(fields['requests'], decodeMark),
   }));
@@ -73,7 +73,7 @@ export function secretsTold({ secrets }: KeyRecord): readonly number[] {
 /** When secrets were used last, by their numbers. A time that no date can hold was written by somebody else, and tells nothing. */
 export function usesOf(uses: readonly (readonly [secretNumber: number, at: unknown])[]): KnownKey['usedAt'] {
   const told = uses.map(([secretNumber, at]) => [secretNumber, Number(at)] as const);
-  return new Map(told.filter(([, at]) => at > 0 && at <= momentMax));
+  return new Map(told.filter(([, at]) => at > 0 && at <= instantMax));
 }
 
 /** Writes what the audit log keeps besides the moment and the number of keys. */
@@ -88,7 +88,7 @@ export function decodeAuditEntry(
 ): AuditEntry {
   return read({ kind: 'audit entry', id, text }, (fields) => ({
     id,
-    at: moment(at),
+    at: asInstant(at),
     keys,
     actor: words(fields['actor']),
     action: words(fields['action']),
@@ -119,8 +119,8 @@ function decodeSecret(value: unknown): KeySecret {
     number: whole(fields['number']),
     digest: Buffer.from(words(fields['digest']), 'base64url').toString('hex'),
     start: words(fields['start'] ?? ''),
-    createdAt: moment(fields['createdAt']),
-    expiresAt: optional(fields['expiresAt'], moment),
+    createdAt: asInstant(fields['createdAt']),
+    expiresAt: optional(fields['expiresAt'], asInstant),
   };
 }
 
@@ -181,11 +181,11 @@ function words(value: unknown): string {
 }
 
 /** The most that a date can hold, in either direction (ECMA-262 §21.4.1.1). */
-const momentMax = 8.64e15;
+const instantMax = 8.64e15;
 
-function moment(value: unknown): number {
+function asInstant(value: unknown): number {
   const at = whole(value);
-  if (Math.abs(at) > momentMax) throw malformed();
+  if (Math.abs(at) > instantMax) throw malformed();
   return at;
 }
 

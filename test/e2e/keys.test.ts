@@ -481,12 +481,12 @@ test('the command line leads a key through its life, and shows each secret once'
   const mistakes = [
     [
       ['create', '--plan', 'free', '--expires', '99999999d'],
-      /^gatehouse: --expires is not a moment, .* never\n$/,
+      /^gatehouse: --expires is not a date, .* never\n$/,
     ],
     [['create', '--plan', 'free', '--quota', 'm=0'], /^gatehouse: --quota limit is not a whole number/],
     [['create', '--plan', 'free', '--quota', 'm'], /^gatehouse: --quota is written monthly=5000 or/],
     [['create', '--plan', 'free', '--scope', '/x', '--network', 'x'], /--scope is .*\n.*: --network is no/],
-    [['update', 'k1', '--not-before', 'soon'], /^gatehouse: --not-before is not a moment/],
+    [['update', 'k1', '--not-before', 'soon'], /^gatehouse: --not-before is not a date/],
     [['update', 'k1', '--clear', 'expires'], /Choose from name, .*, expiresAt\./],
     [
       ['update', 'k1', '--clear', 'quotas', '--quota', 'a=5/day', '--clear', 'name', '--owner', 'x'],

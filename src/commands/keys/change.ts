@@ -11,7 +11,7 @@ import { atDesk, type CommandFlags, type TerminalDesk } from '../desk.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { canShowSecret, writeSecret } from '../output.ts';
 import { agree, type Terminal } from '../terminal.ts';
-import { moment, printKey } from './print-keys.ts';
+import { printInstant, printKey } from './print-keys.ts';
 import { readFlags, type FieldFlags } from './written-fields.ts';
 
 /** `gatehouse keys create`: makes a key and shows its secret, once. */
@@ -32,10 +32,10 @@ export async function createKey(
 
 function validityOf({ state, notBefore, expiresAt }: KeyView): string {
   if (state === 'disabled') return ', but works for nobody: it is disabled';
-  if (state === 'expired') return `, but works for nobody: it expired ${moment(expiresAt)}`;
+  if (state === 'expired') return `, but works for nobody: it expired ${printInstant(expiresAt)}`;
   const words = [
-    ...(state === 'not_yet_valid' ? [`works from ${moment(notBefore)}`] : []),
-    ...(expiresAt === null ? [] : [`expires ${moment(expiresAt)}`]),
+    ...(state === 'not_yet_valid' ? [`works from ${printInstant(notBefore)}`] : []),
+    ...(expiresAt === null ? [] : [`expires ${printInstant(expiresAt)}`]),
   ];
   return words.length === 0 ? '' : `, it ${words.join(' and ')}`;
 }
@@ -57,7 +57,7 @@ export async function rotateKey(
     const others =
       fresh.othersUntil === null
         ? 'Its earlier secrets no longer work.'
-        : `Its earlier secrets work until ${moment(fresh.othersUntil)} at the latest.`;
+        : `Its earlier secrets work until ${printInstant(fresh.othersUntil)} at the latest.`;
     const news = `Key ${id} has a new secret${validityOf(fresh.key)}. ${others}`;
     showSecret(fresh, options, { terminal: open.terminal, news });
     return exitCodes.ok;

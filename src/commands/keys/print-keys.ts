@@ -16,8 +16,8 @@ export function printKeys(keys: readonly KeyView[], stream: NodeJS.WritableStrea
     key.plan,
     stateOf(key),
     key.secrets.map(({ start }) => `${start}…`).join(' '),
-    moment(key.lastUsedAt),
-    moment(key.expiresAt),
+    printInstant(key.lastUsedAt),
+    printInstant(key.expiresAt),
   ]);
   return printTable(heading, rows, stream);
 }
@@ -38,18 +38,18 @@ export function printKey(key: KeyView, stream: NodeJS.WritableStream): string {
         .map((label) => label.join('='))
         .join(', '),
     ],
-    ['valid from', moment(key.notBefore, '')],
-    ['expires', moment(key.expiresAt)],
-    ['revoked', moment(key.revokedAt, '')],
-    ['created', moment(key.createdAt)],
-    ['last used', moment(key.lastUsedAt)],
+    ['valid from', printInstant(key.notBefore, '')],
+    ['expires', printInstant(key.expiresAt)],
+    ['revoked', printInstant(key.revokedAt, '')],
+    ['created', printInstant(key.createdAt)],
+    ['last used', printInstant(key.lastUsedAt)],
     ['version', String(key.version)],
   ];
   const secrets = key.secrets.map((secret) => [
     `secret ${secret.number}`,
     `${secret.start}…`,
-    `made ${moment(secret.createdAt)}`,
-    `last used ${moment(secret.lastUsedAt)}`,
+    `made ${printInstant(secret.createdAt)}`,
+    `last used ${printInstant(secret.lastUsedAt)}`,
     endOf(secret, key),
   ]);
   const lines = alignRows(facts.filter(([, value]) => value !== ''));
@@ -60,12 +60,12 @@ export function printKey(key: KeyView, stream: NodeJS.WritableStream): string {
 /** Once the key is revoked no secret works, so an end that is still to come is not shown. */
 function endOf({ expiresAt, expired }: KeyView['secrets'][number], { revokedAt }: KeyView): string {
   if (expiresAt === null || (revokedAt !== null && !expired)) return '';
-  return `${expired ? 'expired' : 'works until'} ${moment(expiresAt)}`;
+  return `${expired ? 'expired' : 'works until'} ${printInstant(expiresAt)}`;
 }
 
 export function printAudit(entries: readonly AuditView[], stream: NodeJS.WritableStream): string {
   const rows = entries.map((entry) => [
-    moment(entry.at),
+    printInstant(entry.at),
     entry.actor,
     entry.action,
     entry.keyId ?? counted(entry.keys, 'key'),
@@ -75,7 +75,7 @@ export function printAudit(entries: readonly AuditView[], stream: NodeJS.Writabl
 }
 
 /** An instant for people: to the minute, in UTC. */
-export function moment(instant: string | null, none = 'never'): string {
+export function printInstant(instant: string | null, none = 'never'): string {
   return instant === null ? none : `${instant.slice(0, 16).replace('T', ' ')}Z`;
 }
 

@@ -168,8 +168,8 @@ function withFields(command: Command, each: string): Command {
       `a quota of its own, such as monthly=5000 or daily=200/day@Europe/Berlin; ${each}`,
       collect,
     )
-    .option('--not-before <moment>', 'valid from: 2026-12-31, 2026-12-31T18:00:00Z or 7d')
-    .option('--expires <moment>', 'valid until: a moment as above, or never');
+    .option('--not-before <date>', 'valid from: 2026-12-31, 2026-12-31T18:00:00Z or 7d')
+    .option('--expires <date>', 'valid until: a date as above, or never');
 }
 
 /** The others always have a value. */

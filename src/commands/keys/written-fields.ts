@@ -26,18 +26,18 @@ export function readFlags(flags: FieldFlags, now: number): WrittenFields {
     labels: flags.label === undefined ? undefined : readLabels(flags.label),
     networks: flags.network,
     quotas: flags.quota?.map(readQuota),
-    notBefore: readMoment('--not-before', flags.notBefore, now),
-    expiresAt: readMoment('--expires', flags.expires, now),
+    notBefore: readInstant('--not-before', flags.notBefore, now),
+    expiresAt: readInstant('--expires', flags.expires, now),
   };
 }
 
 /** A date, or how long from now: `90d`. `never` empties the field. */
-function readMoment(flag: string, text: string | undefined, now: number): string | null | undefined {
+function readInstant(flag: string, text: string | undefined, now: number): string | null | undefined {
   if (text === undefined) return undefined;
   if (text === 'never') return null;
   const at = now + (parseDuration(text) ?? Infinity);
   if (at <= lastInstant) return new Date(at).toISOString();
   if (parseInstant(text) !== undefined) return text;
-  const message = 'is not a moment, write 2026-12-31, 2026-12-31T18:00:00Z, 7d or never';
+  const message = 'is not a date, write 2026-12-31, 2026-12-31T18:00:00Z, 7d or never';
   throw invalidField(flag, message);
 }

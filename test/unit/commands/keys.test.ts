@@ -21,7 +21,7 @@ test('no store is made for a key that cannot be one', async (t) => {
   const mistakes = [
     [[], 64, /^gatehouse: --plan is needed, choose from free, paid\n$/],
     [['--plan', 'fre'], 64, /^gatehouse: --plan is not among the plans/],
-    [['--plan', 'free', '--expires', 'soon'], 64, /^gatehouse: --expires is not a moment/],
+    [['--plan', 'free', '--expires', 'soon'], 64, /^gatehouse: --expires is not a date/],
     [
       ['--plan', 'free', '--not-before', '2d', '--expires', '1d'],
       64,

@@ -67,7 +67,7 @@ export function labelled(label, input, hint = '') {
  * @param {string | null} instant
  * @param {string} none
  */
-export function moment(instant, none) {
+export function showInstant(instant, none) {
   if (instant === null) return none;
   return element(
     'time',

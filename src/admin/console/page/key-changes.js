@@ -1,6 +1,6 @@
 import { ask, newMark } from './api.js';
 import { askInDialog, showSecret } from './dialogs.js';
-import { element, labelled, moment } from './elements.js';
+import { element, labelled, showInstant } from './elements.js';
 import { createKeyForm } from './key-form.js';
 
 /**
@@ -160,5 +160,5 @@ async function tellSecret({ key, secret, othersUntil }) {
 function othersNote(until) {
   if (until === undefined) return [];
   if (until === null) return ['The secrets before it do not work any more.'];
-  return ['The secrets before it work until ', moment(until, ''), '.'];
+  return ['The secrets before it work until ', showInstant(until, ''), '.'];
 }

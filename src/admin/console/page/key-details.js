@@ -1,5 +1,5 @@
 import { ask } from './api.js';
-import { button, element, explained, moment, reload, table } from './elements.js';
+import { button, element, explained, showInstant, reload, table } from './elements.js';
 import { editKey, pathOf, resetUsage, revokeKey, rotateKey, setUsage, switchKey } from './key-changes.js';
 import { writeLabels, writeQuota } from './key-form.js';
 import { stateOf } from './key-list.js';
@@ -88,11 +88,11 @@ function factsOf(key) {
     ['Scopes', key.scopes.join(', ') || 'every route'],
     ['Networks', key.networks.join(', ') || 'anywhere'],
     ['Labels', writeLabels(key.labels).join(', ')],
-    ['Valid from', moment(key.notBefore, '')],
-    ['Valid until', moment(key.expiresAt, 'for ever')],
-    ['Revoked', moment(key.revokedAt, '')],
-    ['Created', moment(key.createdAt, '')],
-    ['Last used', moment(key.lastUsedAt, 'never')],
+    ['Valid from', showInstant(key.notBefore, '')],
+    ['Valid until', showInstant(key.expiresAt, 'for ever')],
+    ['Revoked', showInstant(key.revokedAt, '')],
+    ['Created', showInstant(key.createdAt, '')],
+    ['Last used', showInstant(key.lastUsedAt, 'never')],
     ['Version', String(key.version)],
   ];
   const told = facts.filter(([, fact]) => fact !== '');
@@ -109,12 +109,12 @@ function secretsOf({ secrets, revokedAt }) {
   const rows = secrets.map(({ number, start, createdAt, expiresAt, expired, lastUsedAt }) => [
     String(number),
     element('code', {}, start),
-    moment(createdAt, ''),
+    showInstant(createdAt, ''),
     // None of them works once the key is revoked, whatever end it had.
     revokedAt !== null && !expired
       ? ''
-      : element('span', {}, moment(expiresAt, 'the key ends'), expired ? ' (expired)' : ''),
-    moment(lastUsedAt, 'never'),
+      : element('span', {}, showInstant(expiresAt, 'the key ends'), expired ? ' (expired)' : ''),
+    showInstant(lastUsedAt, 'never'),
   ]);
   return table('Secrets', heads, rows);
 }
@@ -156,5 +156,5 @@ function usageRow(id, { name, limit, used, leased, remaining, resetsAt }) {
     changeButton('Reset', () => resetUsage({ id }, name)),
   );
   const spent = element('span', {}, meter, ` ${used}${ahead}`);
-  return [name, String(limit), spent, String(remaining), moment(resetsAt, 'never'), changes];
+  return [name, String(limit), spent, String(remaining), showInstant(resetsAt, 'never'), changes];
 }

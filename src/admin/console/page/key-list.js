@@ -1,5 +1,5 @@
 import { ask, Problem } from './api.js';
-import { button, element, explained, labelled, moment, onSubmit, reload, table } from './elements.js';
+import { button, element, explained, labelled, showInstant, onSubmit, reload, table } from './elements.js';
 import { createKey } from './key-changes.js';
 import { rememberPlans } from './key-form.js';
 
@@ -144,8 +144,8 @@ function keyTable({ keys, next }) {
     key.owner,
     key.plan,
     stateOf(key),
-    moment(key.expiresAt, 'for ever'),
-    moment(key.lastUsedAt, 'never'),
+    showInstant(key.expiresAt, 'for ever'),
+    showInstant(key.lastUsedAt, 'never'),
   ]);
   return table('Keys in the order of their ids', heads, rows);
 }
