@@ -74,7 +74,11 @@ const loopFiguresMs = 1000;
 const leaseGauges: readonly (readonly [part: keyof LeaseCounts, name: string, help: string])[] = [
   ['leases', 'gatehouse_quota_leases', 'Keys for which this process holds, or has just held, leased quota.'],
   ['owingKeys', 'gatehouse_quota_owing_keys', 'Keys with requests that the store has yet to count.'],
-  ['waitingSteps', 'gatehouse_quota_waiting_steps', 'Units on their way back to the store, in steps.'],
+  [
+    'waitingSteps',
+    'gatehouse_quota_waiting_steps',
+    'Calls that give units back to the store or charge them, and that it has not taken yet.',
+  ],
 ];
 
 /** Metrics of the gateway and of its process. */
@@ -259,7 +263,7 @@ function limitMetrics(registry: Registry) {
         showGauge(registry, { name, help, read: () => read()[part] });
       showCounter(registry, {
         name: 'gatehouse_quota_dropped_steps_total',
-        help: 'Steps that the store never took.',
+        help: 'Calls of that kind that were given up, after too long an outage or for want of room: their units stay counted as they were.',
         read: () => read().droppedSteps,
       });
     },

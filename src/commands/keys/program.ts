@@ -51,7 +51,7 @@ function addChanges(add: Add): void {
     .option('-q, --quiet', 'print nothing')
     .action((id: string, options) => run(import('./change.ts'), ({ updateKey }) => updateKey(id, options)));
 
-  add('rotate <id>', 'give a key a new secret; its usage stays', [
+  add('rotate <id>', 'give a key a new secret, with --overlap or --now; its usage stays', [
     'rotate key_01 --overlap 24h',
     'rotate key_01 --now',
   ])
@@ -137,7 +137,7 @@ function addMoves(add: Add): void {
     'export',
     'print all keys except revoked ones as JSON lines, hashed, for import into another store',
     ['export > keys.jsonl', 'export --config old.yaml | gatehouse keys import - --config new.yaml'],
-    'Keep it like a secret: a weak secret can be guessed from its hash.',
+    'Keep it like a secret (umask 077): a weak secret can be guessed from its hash.',
   ).action((options) => run(import('./export.ts'), ({ exportKeys }) => exportKeys(options)));
 
   add(
@@ -169,7 +169,10 @@ function withFields(command: Command, each: string): Command {
       collect,
     )
     .option('--not-before <date>', 'valid from: 2026-12-31, 2026-12-31T18:00:00Z or 7d')
-    .option('--expires <date>', 'valid until: a date as above, or never');
+    .option(
+      '--expires <date>',
+      'refused from then on: 2026-12-31 (its first moment, UTC), 2026-12-31T18:00:00Z, 90d or never',
+    );
 }
 
 /** The others always have a value. */

@@ -66,7 +66,7 @@ export const keys = list(
       }),
       enabled: boolean('false refuses the key without removing it.', { default: true }),
       expires: text(
-        'From this moment the key is refused: an ISO 8601 date (midnight UTC) or date and time with zone.',
+        'From this moment the key is refused: an ISO 8601 date (its first moment, 00:00 UTC) or date and time with zone.',
         { format: 'instant' },
       ),
     }),
