@@ -15,12 +15,9 @@ export function watchOutput({ stdout, stderr }: Output): void {
     stderr.write(`gatehouse: standard output cannot be written (${nameOf(error)})\n`);
     process.exit(exitCodes.output);
   });
-  if (wasClosed(process.stdout.fd)) stdout.write = () => !stdout.emit('error', closed);
   // Nobody is left to be told, and what was asked for is done all the same.
   stderr.on('error', () => undefined);
 }
-
-const closed = Object.assign(new Error('it is closed'), { code: 'EBADF' });
 
 /** Whether a secret can be shown, before it is made. Says so if not. */
 export function canShowSecret({ stderr }: Pick<Output, 'stderr'>): boolean {
@@ -31,8 +28,8 @@ export function canShowSecret({ stderr }: Pick<Output, 'stderr'>): boolean {
 }
 
 /**
- * In place of what is closed when it begins Node opens /dev/null, for reading too, as no redirection does. All that is written there
- * would seem to be.
+ * In place of what is closed when it begins Node opens /dev/null, for reading too, as no redirection of a shell does. A program that
+ * throws the output away, such as Python with DEVNULL, may do so as well: nobody sees it then, but only for a secret is that a loss.
  */
 function wasClosed(descriptor: number): boolean {
   if (fstatSync(descriptor).rdev !== statSync('/dev/null', { throwIfNoEntry: false })?.rdev) return false;
