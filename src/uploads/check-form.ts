@@ -169,7 +169,7 @@ export class FormCheck implements PartHandler {
     // PHP drops it, and the files after it, one of which may be required.
     if (/\][^[]/.test(name)) throw ambiguous('a file that no rule names has a name with text after brackets');
     // An unchecked file would take the place of a checked one, or of a checked text.
-    if (!this.#isKnownField(name) && this.#isLooselyListed(name))
+    if (this.#isLooselyListed(name))
       throw ambiguous('a file that no rule names has a name that some parsers take for the one of a rule');
     checkFileName(fileName, 'Every file', otherNames);
     return { kind: 'file', rule: undefined, types: undefined };
@@ -179,7 +179,7 @@ export class FormCheck implements PartHandler {
     const { names = [], schema } = this.#rule.fields;
     const loose = looseFieldName(name);
     const listed = [...this.#rule.files.keys(), ...names, ...(schema?.kinds.keys() ?? [])];
-    return listed.some((one) => looseFieldName(one) === loose);
+    return listed.some((one) => one !== name && looseFieldName(one) === loose);
   }
 
   #openField(name: string): OpenField {

@@ -322,6 +322,16 @@ describe('a form whose schema only reports', () => {
     });
   }
 
+  it('is refused for a file that would take the place of a checked one, though a text field has its name', async () => {
+    const rule = {
+      ...withSchema({ kinds: texts('my.file'), onMismatch: 'report' }),
+      files: new Map([['my_file', voice]]),
+      others: 'allow',
+    } as const;
+    const { problem } = await run(formBody([mine, { ...file, name: 'my.file' }]), rule);
+    assert.equal(problem?.code, 'file_ambiguous');
+  });
+
   it('is reported for a field that is sent twice, and told the first thing alone', async () => {
     const twice = formBody([note, note, file]);
     const schema = {
