@@ -48,9 +48,12 @@ export function endOnceRead(res: ServerResponse, body: string, whenWritten?: () 
   const { req } = res;
   if (req.method === 'HEAD' || body === '') sendHead(res);
   res.write(body, whenWritten);
-  endReadablyAfterLast(req.socket); // behind this request a client may have sent others
   // A parser that has given up goes on reading the connection and tells nobody.
-  linger(brokenBy(req) === undefined ? req : withoutParser(req.socket), () => res.end());
+  linger(brokenBy(req) === undefined ? req : withoutParser(req.socket), () => {
+    // Behind a request that came to its end a client may have sent others, and not read its answer yet.
+    if (req.complete) endReadablyAfterLast(req.socket);
+    res.end();
+  });
 }
 
 /** Ends a connection from which nothing more is taken. A client that still sends gets to read the last words, if there are any. */

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { linger } from '../../../src/wire/linger.ts';
+import { endOnceRead, linger } from '../../../src/wire/linger.ts';
 import { fakeTimers } from '../../helpers/fake-timers.ts';
 
 /** Something to read from, and whether it was read long enough. */
@@ -97,3 +98,22 @@ test('a client is read to its end, or for 128 MB, where small pieces count as mo
   await send(small.client, Buffer.alloc(1));
   assert.ok(small.isOver());
 });
+
+for (const comes of [true, false]) {
+  test(`a connection is read on behind a refusal if the rest of its request ${comes ? 'has come' : 'does not come, but no longer'}`, async (t) => {
+    const tick = fakeTimers(t);
+    const socket = { destroySoon: nothing };
+    const req = Object.assign(new PassThrough(), { complete: false, method: 'POST', socket });
+    let ended = 0;
+    const res = { req, write: () => true, end: () => (ended += 1) } as unknown as ServerResponse;
+    endOnceRead(res, '{}');
+    if (comes) {
+      req.complete = true;
+      req.end();
+    } else tick(3000);
+    for (let turns = 0; turns < 3; turns += 1) await turn();
+    assert.deepEqual([ended, socket.destroySoon === nothing], [1, !comes]);
+  });
+}
+
+function nothing(): void {}
