@@ -44,7 +44,7 @@ export async function listenAdmin(parts: AdminParts, { host, port }: Address): P
     insecureHTTPParser: false,
     requireHostHeader: false, // Node would refuse it without a body
   });
-  leadRequests(server, createHandler(parts, api));
+  const connections = leadRequests(server, createHandler(parts, api));
   await once(server.listen({ host, port }), 'listening');
   const bound = server.address() as AddressInfo;
   return {
@@ -52,7 +52,7 @@ export async function listenAdmin(parts: AdminParts, { host, port }: Address): P
     drain: () => within(endPatienceMs, api.drain()),
     close: async () => {
       const gone = once(server.close(), 'close');
-      server.closeAllConnections();
+      connections.endAll();
       await gone;
     },
   };

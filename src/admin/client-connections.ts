@@ -24,7 +24,7 @@ interface Conversation {
  * Leads the requests of a server to the listener, and bounds what clients may take before they have shown a token: Node bounds
  * neither connections nor what is asked ahead on one.
  */
-export function leadRequests(server: Server, listener: RequestListener): void {
+export function leadRequests(server: Server, listener: RequestListener): { readonly endAll: () => void } {
   /** One for each open connection. That of the connection used last is at the end. */
   const conversations = new Map<Socket, Conversation>();
 
@@ -80,6 +80,12 @@ export function leadRequests(server: Server, listener: RequestListener): void {
   server.on('checkContinue', answer);
   // Node would refuse any other expectation in its own way, before a token was checked. It may be ignored (RFC 9110, §10.1.1).
   server.on('checkExpectation', answer);
+  return {
+    /** Those too that Node no longer counts, after a CONNECT. */
+    endAll(): void {
+      for (const socket of conversations.keys()) socket.destroy();
+    },
+  };
 }
 
 const sentences: Readonly<Record<string, string>> = {

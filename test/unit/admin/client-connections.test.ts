@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import { createServer as createAcceptor, type AddressInfo, type Socket } from 'node:net';
+import { connect, createServer as createAcceptor, type AddressInfo, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { test } from 'node:test';
 import { answerUnreadable, leadRequests } from '../../../src/admin/client-connections.ts';
@@ -19,6 +20,20 @@ test('of a thousand requests in one go nothing is made once their connection is 
   raw.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(1000));
   await until(() => raw.closed);
   assert.equal(made(), 17);
+});
+
+test('a client that is refused its tunnel and goes on sending is ended with all others', async (t) => {
+  const server = createServer();
+  const { endAll } = leadRequests(server, () => undefined);
+  const client = connect({ port: await listen(t, server), allowHalfOpen: true });
+  t.after(() => client.destroy());
+  client.write('CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n');
+  await once(client.resume(), 'end');
+  const sending = setInterval(() => client.write('x'), 20);
+  t.after(() => clearInterval(sending));
+  const closed = once(server.close(), 'close', { signal: AbortSignal.timeout(5000) });
+  endAll();
+  await closed;
 });
 
 // A turn that finds over a thousand sockets with something to read takes more than one connection from the same port.
