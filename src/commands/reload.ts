@@ -53,6 +53,7 @@ export class Reloader {
 
   async #reload(): Promise<void> {
     const { load, gateway } = this.#options;
+    const begunAt = performance.now();
     try {
       const loaded = load();
       const options = fixedChanges(this.#present, loaded.config);
@@ -63,7 +64,7 @@ export class Reloader {
       this.#tellGonePlans(loaded.config);
       this.#present = loaded.config;
       gateway.metrics.countReload('done');
-      void everywhere.then(() => this.#tellDone(loaded.config));
+      void everywhere.then(() => this.#tellDone(loaded.config, begunAt));
     } catch (error) {
       if (error instanceof ConfigErrors) return this.#refuse({ problems: error.lines }, 'it is not valid');
       if (error instanceof ConfigUnreadable || error instanceof SpoolUnavailable)
@@ -72,10 +73,12 @@ export class Reloader {
     }
   }
 
-  #tellDone(config: Config): void {
+  /** While a worker hung, another configuration may have come: then that one is told of. */
+  #tellDone(config: Config, begunAt: number): void {
+    if (config !== this.#present) return;
     const { logger } = this.#options;
     tellDoubts(config, logger);
-    logger.info('the configuration was reloaded');
+    logger.info({ tookMs: Math.round(performance.now() - begunAt) }, 'the configuration was reloaded');
   }
 
   /** The store may hold a million keys: which of them have such a plan is not looked up. */

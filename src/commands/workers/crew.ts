@@ -108,9 +108,14 @@ export class Crew {
     return { everywhere: Promise.all(reloads).then(() => undefined) };
   }
 
-  /** Has one of them tell which keys are in both the file and the store: the youngest, as others relieve the oldest first. */
+  /**
+   * Has one of them tell which keys are in both the file and the store: the youngest, as others relieve the oldest first, but none that
+   * has yet to take a reload, as it may hang.
+   */
   tellKeysInBoth(): void {
-    this.#serving().at(-1)?.send({ kind: 'tellKeysInBoth' });
+    this.#serving()
+      .findLast(({ isReloading }) => !isReloading)
+      ?.send({ kind: 'tellKeysInBoth' });
   }
 
   /**

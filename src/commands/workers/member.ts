@@ -29,6 +29,7 @@ export class Member {
   /** What ends the waits for answers, by the numbers of their questions. */
   readonly #waiting = new Map<number, (answer?: Answer) => void>();
   #askedCount = 0;
+  #reloads = 0;
   #isRelieved = false;
   #isDraining = false;
 
@@ -55,6 +56,11 @@ export class Member {
   /** Another takes its place, and it serves until that one has come. */
   get isRelieved(): boolean {
     return this.#isRelieved;
+  }
+
+  /** It has been given another configuration, and does not serve by it yet. */
+  get isReloading(): boolean {
+    return this.#reloads > 0;
   }
 
   /** It has been told to finish what it has in flight. */
@@ -88,8 +94,10 @@ export class Member {
   }
 
   /** Resolves when it serves by it, or has left: one that hangs is killed. */
-  reload(config: HandedConfig): Promise<void> {
-    return this.#give((id) => ({ kind: 'reload', id, config }));
+  async reload(config: HandedConfig): Promise<void> {
+    this.#reloads += 1;
+    await this.#give((id) => ({ kind: 'reload', id, config }));
+    this.#reloads -= 1;
   }
 
   async #give(

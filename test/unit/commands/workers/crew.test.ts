@@ -658,8 +658,11 @@ test('another configuration comes to one worker after another, and is in force w
     [later, next],
   ]);
   // Nor for one that is about to hang for good: another configuration may be asked for.
+  let mayFollow = false;
+  void reloading.then(() => (mayFollow = true));
   await pass(t, 2000);
-  await reloading;
+  await settle();
+  assert.ok(mayFollow);
   starting.ready();
   starting.answer();
   await settle();
@@ -669,6 +672,23 @@ test('another configuration comes to one worker after another, and is in force w
   deaf.ready();
   await started;
   assert.deepEqual(served([deaf, young]), [[latest], [latest]]);
+});
+
+test('a worker that has yet to take a reload is not asked to tell of keys in file and store', async (t) => {
+  const { crew, workers } = makeCrew(t, 2, (worker) => worker.ready());
+  await crew.start(beginning);
+  const [first, second] = workers as [StandIn, StandIn];
+  const reloading = crew.reload({ ...beginning.config });
+  first.answer();
+  await settle();
+  await pass(t, 2000);
+  const { everywhere } = await reloading;
+  crew.tellKeysInBoth();
+  assert.deepEqual(workers.map(kinds), [['tellKeysInBoth'], ['begin', 'reload']]);
+  second.answer();
+  await everywhere;
+  crew.tellKeysInBoth();
+  assert.deepEqual(kinds(second), ['tellKeysInBoth']);
 });
 
 test('what keeps the first worker from starting is the end of all', async (t) => {
