@@ -17,6 +17,7 @@ const quietMs = 5000;
 export class Outages {
   readonly #logger: Logger;
   readonly #away = new Set<StorePart>();
+  #awaySince = 0;
   /** When each reason was told last, in this outage or within the quiet time before it. */
   readonly #told = new Map<string, number>();
   #toldAt = -Infinity;
@@ -46,7 +47,8 @@ export class Outages {
     if (this.#away.size === 0) {
       for (const [reason, at] of this.#told) if (now - at >= quietMs) this.#told.delete(reason);
       if (this.#told.has(error.message)) return;
-    } else if (now - this.#toldAt < quietMs || this.#told.has(error.message)) {
+      this.#awaySince = now;
+    } else if (now - this.#toldAt < quietMs || (this.#told.get(error.message) ?? -1) >= this.#awaySince) {
       this.#away.add(part);
       return;
     }

@@ -68,6 +68,32 @@ test('an outage for another reason than the last is told however soon it follows
   );
 });
 
+test('a reason that was told shortly before an outage for another is told in that, too', async (t) => {
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  let reason: string | undefined;
+  async function ping(): Promise<void> {
+    if (reason !== undefined) throw new StoreUnavailable(reason, { mayHaveHappened: false });
+  }
+  const { watched, lines } = watch({ ping });
+  for (const [at, said] of [
+    [10, 'gone'],
+    [10.5, undefined],
+    [11, 'full'],
+    [12, 'gone'],
+    [16, 'gone'],
+    [30, 'gone'],
+  ] as const) {
+    now = at * 1000;
+    reason = said;
+    await watched.ping().catch(() => undefined);
+  }
+  assert.deepEqual(
+    lines.map((line) => line.reason ?? line.msg),
+    ['gone', 'the store answers again', 'full', 'gone'],
+  );
+});
+
 test('each call is timed, and counted as an error if it was one', async (t) => {
   let now = 1000;
   t.mock.method(performance, 'now', () => now);
