@@ -11,7 +11,10 @@ const keepCompiled = join(root, 'src/commands/keep-compiled.ts');
 /** Where a gateway keeps it unless told otherwise. */
 const compileCache = join(root, 'node_modules/.cache/gatehouse');
 
-/** Throws where nothing can be measured, or none of these files be written in the end. Makes a folder for this run alone, which is gone when the process ends, by Ctrl-C too. */
+/**
+ * Throws where nothing can be measured, or one of these files could not be written in the end. Makes a folder for this run alone, which is
+ * gone when the process ends, by Ctrl-C too.
+ */
 export async function beginRun(results: readonly string[]): Promise<string> {
   for (const file of results) needWritable(file);
   await needGateway();

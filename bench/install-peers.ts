@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findProgram, here, whyMissing } from './machine.ts';
 import { runToEnd } from './processes.ts';
@@ -33,8 +33,11 @@ function isInstalled(folder: string): boolean {
 type Packages = Readonly<Record<string, { readonly version?: string; readonly optional?: boolean }>>;
 
 function packagesOf(lock: string): Packages | undefined {
-  if (!existsSync(lock)) return undefined;
-  return (JSON.parse(readFileSync(lock, 'utf8')) as { packages?: Packages }).packages ?? {};
+  try {
+    return (JSON.parse(readFileSync(lock, 'utf8')) as { packages?: Packages }).packages ?? {};
+  } catch {
+    return undefined; // it is not there, or was not written to its end
+  }
 }
 
 /** Why it could not; undefined if it could. */
