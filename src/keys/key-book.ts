@@ -1,5 +1,5 @@
 import type { KeyRecord, RequestMark } from '../stores/key-store.ts';
-import { addKey, changeKey, requireKey, isMarked, remember, type Act, type By } from './change-key.ts';
+import { addKey, changeKey, isMarked, remember, requireKey, type Act, type By } from './change-key.ts';
 import { importKeys, type ImportLine, type ImportOptions } from './imports/import-keys.ts';
 import { amendKey, type KeyFields, type WrittenFields } from './key-fields.ts';
 import { createKeyId, keyIdOf } from './key-id.ts';

@@ -321,18 +321,18 @@ function bookRules(address: StoreKind['address']): void {
 
   test('an import outlasts others who change the same keys', async (t) => {
     const { store, bookOn } = await open(t);
-    let [calls, others] = [0, 0];
+    let [calls, written] = [0, 0];
     const changeKey: KeyStore['changeKey'] = async (change) => {
       calls += 1;
       if (calls % 10 !== 0) return 'outdated';
-      others += 1;
+      written += 1;
       return store.changeKey(change);
     };
     const { run, faults } = importer(bookOn({ changeKey }), { update: true });
     const lines = linesOfKeys(3);
     await run(lines);
     const { updated, refused } = await run(lines.map((line) => ({ ...line, name: 'last' })));
-    assert.deepEqual([updated, refused, others, faults], [3, 0, 3, []]);
+    assert.deepEqual([updated, refused, written, faults], [3, 0, 3, []]);
   });
 
   test('a second export brings a key in another store to what it is now, also where something was taken from it', async (t) => {

@@ -1,9 +1,9 @@
 import {
+  asListed,
   decodeAuditEntry,
   decodeKeyRecord,
   encodeAuditNote,
   encodeKeyRecord,
-  asListed,
   secretsTold,
   stillHolding,
   usesOf,

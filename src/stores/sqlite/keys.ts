@@ -1,10 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite';
 import {
+  asListed,
   decodeAuditEntry,
   decodeKeyRecord,
   encodeAuditNote,
   encodeKeyRecord,
-  asListed,
   secretsTold,
   stillHolding,
   usesOf,
