@@ -1,6 +1,7 @@
 import { ADDRCONFIG, lookup, type LookupAddress } from 'node:dns';
 import type { EventEmitter } from 'node:events';
 import type { LookupFunction } from 'node:net';
+import { Turns } from '../waiting/turns.ts';
 import { afterReading } from '../waiting/when-all-is-read.ts';
 
 type Tell = (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void;
@@ -14,16 +15,20 @@ export type Ask = (name: string, tell: Tell) => void;
 /** How long we wait for a name that had addresses before we use those again. */
 export const patienceMs = 250;
 
+/** A name whose answer took this long will hardly have a quicker one next. */
+export const slowMs = 1000;
+
 /**
  * Finds the addresses of targets. The system answers two questions at a time, and takes 10 s and more for a name whose resolver is
  * silent. So no name is asked for twice at the same time, however many connections wait for it, or one dead name would keep all the
- * others from being found. And a name that had addresses keeps them while no answer comes, which also limits what two dead names
- * can do.
+ * others from being found. Of the dead names only one is asked for at a time: the other place is for all that can be answered, the name
+ * of the store among it. And a name that had addresses keeps them while no answer comes.
  */
 export function createLookUp(ask: Ask): LookUp {
   const names = new Map<string, Name>();
+  const slowNames = new Turns();
   return function lookUp(host, { all }, callback) {
-    const name = names.getOrInsertComputed(host, () => new Name(host, ask));
+    const name = names.getOrInsertComputed(host, () => new Name(host, ask, slowNames));
     return name.find((error, addresses) => {
       const [first] = addresses;
       if (error !== null || first === undefined) callback(error ?? notFound(host), '');
@@ -58,14 +63,17 @@ const lookUp = createLookUp((name, tell) => {
 class Name {
   readonly #host: string;
   readonly #ask: Ask;
+  readonly #slowNames: Turns;
+  #isSlow = false;
   /** Undefined when nothing is asked. */
   #waiting: Set<Tell> | undefined;
   #last: readonly LookupAddress[] | undefined;
   #isOverdue = false;
 
-  constructor(host: string, ask: Ask) {
+  constructor(host: string, ask: Ask, slowNames: Turns) {
     this.#host = host;
     this.#ask = ask;
+    this.#slowNames = slowNames;
   }
 
   /** Returns a function that ends the wait. */
@@ -84,10 +92,18 @@ class Name {
   #askFor(waiting: Set<Tell>): void {
     this.#waiting = waiting;
     const stopWaiting = afterReading(patienceMs, () => this.#waitNoLonger(waiting));
-    this.#ask(this.#host, (error, addresses) => {
-      stopWaiting();
-      this.#answer(waiting, error, addresses);
-    });
+    const wasSlow = this.#isSlow;
+    const ask = (): void => {
+      const askedAt = performance.now();
+      this.#ask(this.#host, (error, addresses) => {
+        stopWaiting();
+        this.#isSlow = performance.now() - askedAt >= slowMs;
+        if (wasSlow) this.#slowNames.end();
+        this.#answer(waiting, error, addresses);
+      });
+    };
+    if (wasSlow) this.#slowNames.take(ask);
+    else ask();
   }
 
   #answer(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { LookupAddress } from 'node:dns';
 import { describe, it } from 'node:test';
-import { createLookUp, patienceMs, type Ask } from '../../../src/upstream/look-up.ts';
+import { createLookUp, patienceMs, slowMs, type Ask } from '../../../src/upstream/look-up.ts';
 
 const one: readonly LookupAddress[] = [{ address: '192.0.2.1', family: 4 }];
 const other: readonly LookupAddress[] = [
@@ -55,6 +55,32 @@ describe('a look-up', () => {
     );
     answer(one);
     assert.deepEqual(await found, one);
+  });
+
+  it('asks for one name at a time of those that were slow, and for all others at once', async (t) => {
+    let now = 0;
+    t.mock.method(performance, 'now', () => now);
+    const { asked, find, answer, fail } = scene();
+    const hosts = () => asked.map(({ host }) => host).join(' ');
+    const late = async (...names: readonly string[]): Promise<void> => {
+      const found = names.map((name) => find(name).catch(() => []));
+      now += slowMs;
+      for (const { tell } of asked.splice(0)) tell(Object.assign(new Error(), { code: 'EAI_AGAIN' }), []);
+      await Promise.all(found);
+    };
+    await late('a.test', 'b.test');
+    for (const name of ['a.test', 'b.test']) void find(name).catch(() => []);
+    const quick = find('c.test');
+    assert.equal(hosts(), 'a.test c.test');
+    answer(one);
+    assert.deepEqual(await quick, one);
+    now += slowMs;
+    asked.shift()?.tell(null, one);
+    assert.equal(hosts(), 'c.test b.test');
+    // It was quick this time.
+    fail('ENOTFOUND');
+    for (const name of ['a.test', 'b.test', 'b.test']) void find(name).catch(() => []);
+    assert.equal(hosts(), 'c.test b.test a.test b.test');
   });
 
   it('gives the last addresses while the resolver is silent, and asks no second time', async () => {
