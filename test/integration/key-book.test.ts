@@ -596,7 +596,7 @@ function bookRules(address: StoreKind['address']): void {
     assert.deepEqual(report, { lines: 21, added: 3, updated: 0, skipped: 1, refused: 17 });
     assert.equal(faults.length, 17);
     assert.ok(faults.includes('4: has neither a secret nor a hash'));
-    assert.ok(faults.includes('6: the id belongs to another key'));
+    assert.ok(faults.includes('6: there is a key of this id with other secrets'));
     assert.ok(faults.includes('13: has a secret and a hash, and may have one of them only'));
     assert.ok(faults.includes('14: secret is a hash, not the secret itself: write it as hash'));
     assert.ok(faults.includes('15: id is the secret too, which belongs nowhere else'));
@@ -705,7 +705,7 @@ function bookRules(address: StoreKind['address']): void {
     ]);
     assert.equal((await book.show('one')).name, 'its own');
     assert.deepEqual(faults, [
-      '1: the id belongs to another key',
+      '1: there is a key of this id with other secrets',
       '2: plan is needed, choose from free, paid',
     ]);
     assert.deepEqual([report.updated, report.refused], [0, 2]);

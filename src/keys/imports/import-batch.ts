@@ -95,7 +95,7 @@ export class BatchImporter {
   async #outcomeOf({ id, fields, digest }: Candidate, answer: Answer): Promise<LineOutcome> {
     if ('refused' in answer) return answer;
     if (answer.kind === 'added') return { done: 'added' };
-    if (answer.kind === 'id_taken') return { refused: 'the id belongs to another key' };
+    if (answer.kind === 'id_taken') return { refused: 'there is a key of this id with other secrets' };
     if (answer.kind === 'lost')
       return { refused: `the secret is that of key ${answer.id}, whose record is gone` };
     if (id !== undefined && id !== answer.id) return { refused: 'the secret belongs to another key' };
