@@ -141,7 +141,7 @@ export function judgeFailure(thrown: unknown, { message: whyAway, isTemporary }:
     const what = `cannot be found: the last sentinel that was asked ${refusal.means}`;
     return fail(what, { isTemporary: refusal.isTemporary });
   }
-  const socket = /^[A-Z][A-Z0-9_]{2,40}$/.test(code) ? ` (${code})` : '';
+  const socket = /^[A-Z][A-Z0-9_/]{2,60}$/.test(code) ? ` (${code})` : '';
   return fail(`closed the connection or cannot be reached${socket}`, {
     mayHaveHappened: !neverSent.has(code),
     isTemporary: passing.has(code) || message === connectionClosed,

@@ -181,6 +181,10 @@ const losses: readonly (readonly [thrown: unknown, told: string])[] = [
     (code) => [socketError(code), closed(` (${code})`, 'may have happened, general, may pass')] as const,
   ),
   [socketError('CERT_HAS_EXPIRED'), closed(' (CERT_HAS_EXPIRED)', 'may have happened, general')],
+  [
+    socketError('ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE'),
+    closed(' (ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE)', 'may have happened, general'),
+  ],
   [socketError('swordfish'), closed('', 'may have happened, general')],
   [behindCluster, closed(' (ECONNREFUSED)', 'general, may pass')],
   ['nothing that is an error', closed('', 'may have happened, general')],
