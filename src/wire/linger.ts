@@ -71,7 +71,11 @@ export function endReadablyAfterLast(socket: Socket): void {
   socket.destroySoon = () => endReadably(socket);
 }
 
-/** Its readers get nothing more. */
+/**
+ * Its readers get nothing more. Where Node has stopped a connection because nobody took its body, only its own listener for this event
+ * starts it again, and Node takes that off with the parser (26.12): for the stream it had never stopped.
+ */
 function withoutParser<Read extends Readable>(socket: Read): Read {
+  socket.emit('resume');
   return socket.removeAllListeners('data');
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { after, test, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RefusalCode } from '../../src/refusals.ts';
@@ -353,6 +353,23 @@ test('an answer that comes before the end of the body reaches the client', async
   assert.equal(answer.headers['connection'], 'close');
   await client.receivedUntilClose();
   assert.equal(client.error, undefined);
+});
+
+test('a client that sends all of a large body before it reads gets the answer that came before the end of it', async (t) => {
+  for (let turn = 0; turn < 8; turn += 1) {
+    const socket = connect({ port: gateway.port, allowHalfOpen: true });
+    t.after(() => socket.destroy());
+    const chunks: Buffer[] = [];
+    socket.on('data', (chunk: Buffer) => void chunks.push(chunk));
+    const bytes = Buffer.alloc(20_000_000);
+    socket.write(uploadBytes({ ...upload, path: '/v1/curt', body: bytes }).head);
+    // Nobody takes it any more after its beginning.
+    await new Promise<void>((resolve, reject) => {
+      socket.write(bytes, (error) => (error ? reject(error) : resolve()));
+    });
+    await until(() => String(Buffer.concat(chunks)).endsWith('big'));
+    socket.destroy();
+  }
 });
 
 test('a client that still sends though it has its answer keeps no connection to the upstream from others', async (t) => {
