@@ -279,6 +279,11 @@ const trusted: readonly {
     host: '::1',
     expected: { 'x-forwarded-for': '::1', forwarded: 'for="[::1]";host="gateway.test";proto=http' },
   },
+  ...(['wss', 'ws'] as const).map((scheme) => ({
+    name: `a proxy tells of a WebSocket by ${scheme}`,
+    headers: [['X-Forwarded-Proto', scheme]] as const,
+    expected: { 'x-forwarded-proto': scheme === 'wss' ? 'https' : 'http' },
+  })),
   {
     name: 'a proxy tells of its client',
     headers: [
