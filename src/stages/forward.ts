@@ -111,7 +111,8 @@ function addOrigin(
   const { origin } = visit;
   const before = origin.trusted ? single(req.headers['x-forwarded-for']) : undefined;
   const host = told(origin, req.headers['x-forwarded-host'], hostForm) ?? parcel.head.host;
-  const proto = schemeOf(told(origin, req.headers['x-forwarded-proto'], protoForm) ?? 'http');
+  // Traefik says `wss` of a WebSocket, by which some services do not know that its handshake came over TLS.
+  const proto = told(origin, req.headers['x-forwarded-proto'], protoForm)?.replace(/^ws/i, 'http') ?? 'http';
   headers.push('x-forwarded-for', before === undefined ? origin.peer : `${before}, ${origin.peer}`);
   headers.push('x-forwarded-host', host, 'x-forwarded-proto', proto);
   if (route.rebase !== undefined) {
@@ -129,11 +130,6 @@ const prefixForm = /^(?:\/(?!\.{1,2}(?:\/|$))[\w.~-]+)+$/;
 function told(origin: Origin, value: string | string[] | undefined, form: RegExp): string | undefined {
   const text = origin.trusted ? single(value) : undefined;
   return text !== undefined && form.test(text) ? text : undefined;
-}
-
-/** Of a WebSocket, too: Traefik says `wss`, by which some services do not know that its handshake came over TLS. */
-function schemeOf(proto: string): string {
-  return proto.replace(/^ws/i, 'http');
 }
 
 /** Node joins several lines of one name with commas: a list is right for addresses, and fits the form of no host or scheme. */
