@@ -44,15 +44,15 @@ export class Outages {
 
   #tellAway(error: StoreUnavailable, part: StorePart): void {
     const now = performance.now();
-    if (this.#away.size === 0) {
+    const begins = this.#away.size === 0;
+    if (begins) {
       for (const [reason, at] of this.#told) if (now - at >= quietMs) this.#told.delete(reason);
       if (this.#told.has(error.message)) return;
       this.#awaySince = now;
-    } else if (now - this.#toldAt < quietMs || (this.#told.get(error.message) ?? -1) >= this.#awaySince) {
-      this.#away.add(part);
-      return;
     }
     this.#away.add(part);
+    const wasTold = (this.#told.get(error.message) ?? -1) >= this.#awaySince;
+    if (!begins && (wasTold || now - this.#toldAt < quietMs)) return;
     this.#toldAt = now;
     this.#told.set(error.message, now);
     this.#logger.error({ reason: error.message }, 'the store does not answer');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import type { CellsOrder, DrawAnswer, DrawOrder, PlaceAnswer } from '../../../src/stores/ledger.ts';
 import { StoreUnavailable, Unreadable } from '../../../src/stores/store-unavailable.ts';
 import type { Store } from '../../../src/stores/store.ts';
@@ -16,7 +16,11 @@ function watch(parts: object) {
   return { watched: watchStore(store, metrics, logger), lines, metrics };
 }
 
-test('each reason of an outage is told once, and no two within five seconds', async (t) => {
+/** What is told of a store that gives these reasons at these seconds, and answers where there is none. */
+async function toldOf(
+  t: TestContext,
+  reasons: readonly (readonly [at: number, reason: string | undefined])[],
+): Promise<readonly string[]> {
   let now = 0;
   t.mock.method(performance, 'now', () => now);
   let reason: string | undefined;
@@ -24,7 +28,16 @@ test('each reason of an outage is told once, and no two within five seconds', as
     if (reason !== undefined) throw new StoreUnavailable(reason, { mayHaveHappened: false });
   }
   const { watched, lines } = watch({ ping });
-  for (const [at, said] of [
+  for (const [at, said] of reasons) {
+    now = at * 1000;
+    reason = said;
+    await watched.ping().catch(() => undefined);
+  }
+  return lines.map((line) => line.reason ?? line.msg);
+}
+
+test('each reason of an outage is told once, and no two within five seconds', async (t) => {
+  const told = await toldOf(t, [
     [0, 'gone'],
     [1, 'another'],
     [6, 'gone'],
@@ -36,62 +49,39 @@ test('each reason of an outage is told once, and no two within five seconds', as
     [21, undefined],
     [22, 'gone'],
     [23, undefined],
-  ] as const) {
-    now = at * 1000;
-    reason = said;
-    await watched.ping().catch(() => undefined);
-  }
+  ]);
   assert.deepEqual(
-    lines.map((line) => line.reason ?? line.msg),
+    told,
     ['gone', 'another', 'the store answers again', 'gone', 'the store answers again'],
     'the end of an outage that was not told is not told',
   );
 });
 
 test('an outage for another reason than the last is told however soon it follows', async (t) => {
-  let now = 0;
-  t.mock.method(performance, 'now', () => now);
-  let reason: string | undefined;
-  async function ping(): Promise<void> {
-    if (reason !== undefined) throw new StoreUnavailable(reason, { mayHaveHappened: false });
-  }
-  const { watched, lines } = watch({ ping });
-  for (const said of ['gone', undefined, 'full', undefined, 'gone', undefined, 'full', undefined]) {
-    now += 500;
-    reason = said;
-    await watched.ping().catch(() => undefined);
-  }
+  const told = await toldOf(t, [
+    [0.5, 'gone'],
+    [1, undefined],
+    [1.5, 'full'],
+    [2, undefined],
+    [2.5, 'gone'],
+    [3, undefined],
+    [3.5, 'full'],
+    [4, undefined],
+  ]);
   const back = 'the store answers again';
-  assert.deepEqual(
-    lines.map((line) => line.reason ?? line.msg),
-    ['gone', back, 'full', back],
-  );
+  assert.deepEqual(told, ['gone', back, 'full', back]);
 });
 
 test('a reason that was told shortly before an outage for another is told in that, too', async (t) => {
-  let now = 0;
-  t.mock.method(performance, 'now', () => now);
-  let reason: string | undefined;
-  async function ping(): Promise<void> {
-    if (reason !== undefined) throw new StoreUnavailable(reason, { mayHaveHappened: false });
-  }
-  const { watched, lines } = watch({ ping });
-  for (const [at, said] of [
+  const told = await toldOf(t, [
     [10, 'gone'],
     [10.5, undefined],
     [11, 'full'],
     [12, 'gone'],
     [16, 'gone'],
     [30, 'gone'],
-  ] as const) {
-    now = at * 1000;
-    reason = said;
-    await watched.ping().catch(() => undefined);
-  }
-  assert.deepEqual(
-    lines.map((line) => line.reason ?? line.msg),
-    ['gone', 'the store answers again', 'full', 'gone'],
-  );
+  ]);
+  assert.deepEqual(told, ['gone', 'the store answers again', 'full', 'gone']);
 });
 
 test('each call is timed, and counted as an error if it was one', async (t) => {
