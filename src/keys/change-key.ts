@@ -103,7 +103,12 @@ function refuseChange({ version, revokedAt }: KeyRecord, { versions, action }: A
   if (versions?.includes(version) === false) {
     throw new KeyProblem('outdated', 'the key is not at this version any more');
   }
-  if (revokedAt !== undefined && action !== 'revoke') throw new KeyProblem('conflict', 'the key was revoked');
+  requireUnrevoked(revokedAt !== undefined, action);
+}
+
+/** A revoked key can only be revoked again. */
+export function requireUnrevoked(isRevoked: boolean, action: Act['action']): void {
+  if (isRevoked && action !== 'revoke') throw new KeyProblem('conflict', 'the key was revoked');
 }
 
 /** Whether the request has been made before. Throws when its name was used for another one. */

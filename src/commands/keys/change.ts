@@ -1,9 +1,10 @@
 import { styleText } from 'node:util';
 import type { Config } from '../../config/config.ts';
 import { parseDuration } from '../../config/units.ts';
+import { requireUnrevoked } from '../../keys/change-key.ts';
 import type { FreshSecret } from '../../keys/key-book.ts';
 import type { WrittenFields } from '../../keys/key-fields.ts';
-import { invalidField, invalidFields, KeyProblem } from '../../keys/key-problem.ts';
+import { invalidField, invalidFields } from '../../keys/key-problem.ts';
 import { createKeyRules } from '../../keys/key-rules.ts';
 import type { KeyView } from '../../keys/key-view.ts';
 import { readNewKey } from '../../keys/new-key.ts';
@@ -118,7 +119,7 @@ export function switchKey(
 /** What people know a key by. Nobody is asked about one that there is not, or that can only be revoked again. */
 async function nameOf(id: string, action: 'rotate' | Switch, { book }: TerminalDesk): Promise<string> {
   const { name, state } = await book.show(id);
-  if (state === 'revoked' && action !== 'revoke') throw new KeyProblem('conflict', 'the key was revoked');
+  requireUnrevoked(state === 'revoked', action);
   return name === '' ? id : `${id} (${name})`;
 }
 
