@@ -26,7 +26,7 @@ export const slowMs = 1000;
  */
 export function createLookUp(ask: Ask): LookUp {
   const names = new Map<string, Name>();
-  const slowNames = new Turns();
+  const slowNames = new Turns(1);
   return function lookUp(host, { all }, callback) {
     const name = names.getOrInsertComputed(host, () => new Name(host, ask, slowNames));
     return name.find((error, addresses) => {
@@ -92,18 +92,18 @@ class Name {
   #askFor(waiting: Set<Tell>): void {
     this.#waiting = waiting;
     const stopWaiting = afterReading(patienceMs, () => this.#waitNoLonger(waiting));
-    const wasSlow = this.#isSlow;
-    const ask = (): void => {
-      const askedAt = performance.now();
-      this.#ask(this.#host, (error, addresses) => {
-        stopWaiting();
-        this.#isSlow = performance.now() - askedAt >= slowMs;
-        if (wasSlow) this.#slowNames.end();
-        this.#answer(waiting, error, addresses);
+    const ask = (): Promise<void> =>
+      new Promise((resolve) => {
+        const askedAt = performance.now();
+        this.#ask(this.#host, (error, addresses) => {
+          resolve();
+          stopWaiting();
+          this.#isSlow = performance.now() - askedAt >= slowMs;
+          this.#answer(waiting, error, addresses);
+        });
       });
-    };
-    if (wasSlow) this.#slowNames.take(ask);
-    else ask();
+    if (this.#isSlow) void this.#slowNames.run(ask);
+    else void ask();
   }
 
   #answer(

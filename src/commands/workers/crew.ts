@@ -4,10 +4,10 @@ import type { HandedConfig } from '../../config/hand-over.ts';
 import { describeCause, type Logger } from '../../telemetry/log.ts';
 import type { MergedMetrics } from '../../telemetry/merged-metrics.ts';
 import { within } from '../../waiting/patience.ts';
+import { Turns } from '../../waiting/turns.ts';
 import type { Reloaded } from '../served.ts';
 import { Backoff } from './backoff.ts';
 import { Member, tooSlow } from './member.ts';
-import { Starts } from './starts.ts';
 import { CannotStart, wasAsked, type WorkerEnd } from './worker-end.ts';
 import type { Answers, Beginning, Report, Ready } from './worker-messages.ts';
 
@@ -45,7 +45,7 @@ const reloadTurnMs = 2000;
 export class Crew {
   readonly #options: CrewOptions;
   readonly #members = new Set<Member>();
-  readonly #starts: Starts;
+  readonly #starts: Turns;
   #beginning: Beginning | undefined;
   /** Waits for longer and longer while workers end soon after their start, or before it. */
   readonly #backoff = new Backoff();
@@ -53,7 +53,7 @@ export class Crew {
 
   constructor(options: CrewOptions) {
     this.#options = options;
-    this.#starts = new Starts(options.startsAtOnce);
+    this.#starts = new Turns(options.startsAtOnce);
   }
 
   /**
@@ -105,7 +105,7 @@ export class Crew {
       reloads.push(reloaded);
       await within(reloadTurnMs, reloaded);
     }
-    return { everywhere: Promise.all(reloads).then(() => undefined) };
+    return { everywhere: Promise.all(reloads) };
   }
 
   /**

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { LookupAddress } from 'node:dns';
 import { describe, it } from 'node:test';
 import { createLookUp, patienceMs, slowMs, type Ask } from '../../../src/upstream/look-up.ts';
+import { settle } from '../../helpers/turnable-clock.ts';
 
 const one: readonly LookupAddress[] = [{ address: '192.0.2.1', family: 4 }];
 const other: readonly LookupAddress[] = [
@@ -76,9 +77,11 @@ describe('a look-up', () => {
     assert.deepEqual(await quick, one);
     now += slowMs;
     asked.shift()?.tell(null, one);
+    await settle();
     assert.equal(hosts(), 'c.test b.test');
     // It was quick this time.
     fail('ENOTFOUND');
+    await settle();
     for (const name of ['a.test', 'b.test', 'b.test']) void find(name).catch(() => []);
     assert.equal(hosts(), 'c.test b.test a.test b.test');
   });

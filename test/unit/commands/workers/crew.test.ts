@@ -4,10 +4,10 @@ import { EventEmitter } from 'node:events';
 import { test, type TestContext } from 'node:test';
 import { Backoff } from '../../../../src/commands/workers/backoff.ts';
 import { Crew } from '../../../../src/commands/workers/crew.ts';
-import { Starts } from '../../../../src/commands/workers/starts.ts';
 import type { Order } from '../../../../src/commands/workers/worker-messages.ts';
 import type { HandedConfig } from '../../../../src/config/hand-over.ts';
 import { createLogger } from '../../../../src/telemetry/log.ts';
+import { Turns } from '../../../../src/waiting/turns.ts';
 import { collectGarbage } from '../../../helpers/collect-garbage.ts';
 import { holdUp } from '../../../helpers/hold-up.ts';
 import { until } from '../../../helpers/poll.ts';
@@ -188,7 +188,7 @@ test('only so many start at the same time, and none that waits for its turn once
 });
 
 test('turns to start that nobody waited for are free again, and no more of them', async () => {
-  const starts = new Starts(1);
+  const starts = new Turns(1);
   await starts.run(() => Promise.resolve());
   const begun: string[] = [];
   const { promise: goOn, resolve } = Promise.withResolvers<void>();
