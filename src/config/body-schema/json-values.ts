@@ -31,6 +31,13 @@ export function areUnique(items: readonly unknown[]): boolean {
   return true;
 }
 
+/** Tells whether a value is one of those allowed, in a time that does not depend on how many they are. */
+export function among(allowed: readonly unknown[]): (value: unknown) => boolean {
+  const scalars = new Set(allowed.filter((one) => !isContainer(one)));
+  const containers = new Set(allowed.filter(isContainer).map(canonical));
+  return (value) => (isContainer(value) ? containers.has(canonical(value)) : scalars.has(value));
+}
+
 /** Equal values give equal text and different values different text. The nesting is bounded by the route's limit. */
 function canonical(value: unknown): string {
   if (!isContainer(value)) return JSON.stringify(value);

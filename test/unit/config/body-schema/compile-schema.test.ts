@@ -602,6 +602,24 @@ describe('compileBodySchema', () => {
     assert.equal(sentence, 'the body must hold at least 1 matching item');
   });
 
+  it('looks a value up in a long list instead of holding it against each entry', () => {
+    doesNotHang(() => {
+      const texts = Array.from({ length: 60_000 }, (_, at) => `text ${at}`);
+      const check = compileBodySchema({ items: { enum: [...texts, 0, 1, null] } });
+      assert.equal(check(Array.from({ length: 400_000 }, () => 'text 59999')), undefined);
+      assert.equal(check([...texts, -0, null]), undefined);
+      for (const other of ['text', '0', false, [], {}])
+        assert.equal(check(['text 1', other]), '[1] must be one of the allowed values');
+      const objects = Array.from({ length: 5_000 }, (_, at) => ({ kind: 'leaf', at }));
+      const checkObjects = compileBodySchema({ items: { enum: objects } });
+      assert.equal(
+        checkObjects(Array.from({ length: 30_000 }, () => ({ at: 4_999, kind: 'leaf' }))),
+        undefined,
+      );
+      assert.equal(checkObjects([{ at: 5_000, kind: 'leaf' }]), '[0] must be one of the allowed values');
+    });
+  });
+
   it('counts the fields of a body once, however many constants it is held against', () => {
     const check = compileBodySchema({ anyOf: Array.from({ length: 100 }, () => ({ const: {} })) });
     let looks = 0;
