@@ -84,7 +84,10 @@ function decode(segment: string): string {
   return segment.includes('%') ? decodeURIComponent(segment) : segment;
 }
 
-/** Also folds letters that have only their upper case in common, `ı` and `i`, `ſ` and `s`: some servers compare that. */
+/**
+ * Also folds letters that have only one case in common, since some servers compare that: the upper case of `ı` and `i`, of `ſ` and
+ * `s`; the lower one of `İ` and `i` letter by letter, as Go and Java see it, where JavaScript writes two characters.
+ */
 function foldCase(text: string): string {
-  return text.toUpperCase().toLowerCase();
+  return text.replaceAll('İ', 'i').toUpperCase().toLowerCase();
 }
