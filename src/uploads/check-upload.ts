@@ -21,9 +21,10 @@ interface CheckOrder {
 
 /**
  * Passes the body on, byte for byte, as far as it has been checked, and throws a `Refusal` where it breaks the rule. No byte of a
- * file comes out before its type has passed, and the last chunk only once everything has: a caller that forwards this and breaks
- * off on a throw never completes a refused body. At most the text fields, one sample per file and two chunks are held. A chunk is
- * the reader's until it asks for the next.
+ * file comes out before its type has passed, and the last chunk only once everything has, as has the end of a form, for which many
+ * parsers take its closing delimiter, however its client cuts what follows. So a caller that forwards this and breaks off on a throw
+ * never completes a refused body. At most the text fields, one sample per file and two chunks are held. A chunk is the reader's
+ * until it asks for the next.
  */
 export async function* checkUpload(
   body: AsyncIterable<Buffer>,
@@ -38,9 +39,10 @@ export async function* checkUpload(
     if (chunk.length === 0) continue;
     bytes += chunk.length;
     checkUploadSize(bytes, rule);
+    const lastEndsIt = check.isClosed();
     const checking = check.write(chunk);
     if (checking !== undefined) await checking;
-    if (check.typesPassed()) yield* handOut(waiting, last);
+    if (check.typesPassed() && !lastEndsIt) yield* handOut(waiting, last);
     else waiting.takeOver(last);
     last = chunk;
   }
@@ -70,6 +72,8 @@ function* handOut(waiting: CollectedBytes, last: Buffer): Generator<Buffer, void
 interface UploadCheck {
   readonly write: (chunk: Buffer) => Promise<void> | undefined;
   readonly typesPassed: () => boolean;
+  /** Whether what has been written may be taken for all of it. */
+  readonly isClosed: () => boolean;
   /** All of it has been written, so many bytes. */
   readonly end: (bytes: number) => Promise<void>;
 }
@@ -90,6 +94,7 @@ async function openForm(
       return form.decide().then(() => second.write(chunk));
     },
     typesPassed: () => form.typesPassed(),
+    isClosed: () => reader.isClosed(),
     end: async () => {
       reader.end();
       form.finish();
@@ -107,6 +112,7 @@ function openBareFile(contentType: string | undefined, rule: BareFileRule): Uplo
       return types?.isDecided() === false ? types.decide() : undefined;
     },
     typesPassed: () => types?.isDecided() ?? true,
+    isClosed: () => false,
     end: async (bytes) => {
       if (bytes === 0) throw missing('The file');
       if (bytes < rule.sizeMin) throw fileTooSmall('The file', rule.sizeMin);

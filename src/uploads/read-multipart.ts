@@ -11,7 +11,7 @@ export interface PartHandler {
 
 type State = 'start' | 'delimited' | 'headers' | 'content' | 'closed' | 'ended' | 'over';
 
-const hasEnd: ReadonlySet<State> = new Set(['closed', 'ended', 'over']);
+const closedStates: ReadonlySet<State> = new Set(['closed', 'ended', 'over']);
 
 /** Including the empty line. Django takes none longer: up to 4.2 it silently drops the part (its ticket 34968). */
 const headerBytesMax = 1024;
@@ -65,8 +65,13 @@ export class MultipartReader {
     while (rest.length > 0) rest = this.#steps[this.#state](rest);
   }
 
+  /** Whether the closing delimiter has been read. */
+  isClosed(): boolean {
+    return closedStates.has(this.#state);
+  }
+
   end(): void {
-    if (!hasEnd.has(this.#state)) throw ambiguous('the end is missing');
+    if (!this.isClosed()) throw ambiguous('the end is missing');
     if (this.#held.length > 0) throw ambiguous('something follows the end');
   }
 
