@@ -51,7 +51,11 @@ export function hasExtension(pattern: string): boolean {
 
 /** The canonical types that an extension is known for. */
 export function typesWithExtension(): readonly string[] {
-  return [...new Set([...extensionTable().values()].flatMap((types) => [...types]))];
+  return [...knownTypes()];
+}
+
+function knownTypes(): ReadonlySet<string> {
+  return new Set([...extensionTable().values()].flatMap((types) => [...types]));
 }
 
 /** The canonical types that a content signature, as the signature library names it, leaves possible. */
@@ -63,6 +67,12 @@ export function typesOfSignature(mime: string): readonly string[] {
 /** Whether a canonical type is plain text: it has no signature, so all of the file is checked to be text. */
 export function isTextType(type: string): boolean {
   return type.startsWith('text/') || /\+(?:json|xml|yaml)$/.test(type) || textApplications.has(type);
+}
+
+/** Whether one of the patterns takes a canonical type of text. `audio/*` means sounds, and `audio/x+json` is any text that says so. */
+export function takesText(type: string, patterns: readonly string[]): boolean {
+  if (!isTextType(type) || !matchesAny(type, patterns)) return false;
+  return /^(?:text|application)\//.test(type) || isNamed(type, patterns) || knownTypes().has(type);
 }
 
 /** Each may also be written with `x-` before its subtype, as it was before it had a name of its own (RFC 6648). */

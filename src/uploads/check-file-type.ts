@@ -3,6 +3,7 @@ import {
   isNamed,
   isTextType,
   matchesAny,
+  takesText,
   typesOfDeclared,
   typesOfExtension,
 } from '../content/media-types.ts';
@@ -85,7 +86,7 @@ export class FileTypeCheck {
       this.#state = 'signature';
     } else if (
       claimed.length > 0 &&
-      agreed.some((each) => isTextType(each) && mayBeText(each, signature, sample))
+      agreed.some((each) => takesText(each, this.#allowed) && mayBeText(each, signature, sample))
     ) {
       if (!this.#isText || !isUtf8Charset(this.#claims.charset)) throw this.#notText();
       this.#state = 'text';
