@@ -7,9 +7,8 @@ export function isFieldName(name: string): boolean {
     name.trim() === name &&
     // aiohttp drops it, and so reads `/file` as `file`.
     !name.startsWith('/') &&
-    // The first sets a charset in some parsers, the second a limit in PHP.
-    name !== '_charset_' &&
-    name !== 'MAX_FILE_SIZE' &&
+    // The first sets a charset in some parsers, the second a limit in PHP, in any letter case.
+    !/^(?:_charset_|max_file_size)$/i.test(name) &&
     !name.includes('__proto__') &&
     // PHP drops a file with any other name, and those after it.
     /^[^[\]]+(?:\[[^[\]]*\][^[\]]*)*$/.test(name)
@@ -18,10 +17,11 @@ export function isFieldName(name: string): boolean {
 
 /**
  * The same for all names that some parser takes for one: to PHP `my.file`, `my file` and `my_file[]` are all `my_file`, and the last
- * one counts; .NET looks a file up in any letter case.
+ * one counts; Netty takes `,file` and `file:` for `file`; .NET looks a file up in any letter case.
  */
 export function looseFieldName(name: string): string {
-  return name.replace(/\[.*/s, '').replace(/[ .]/g, '_').toUpperCase();
+  const bare = name.replace(/\[.*/s, '').replace(/[:,]/g, ' ').trim();
+  return bare.replace(/[ .]/g, '_').toUpperCase();
 }
 
 /**

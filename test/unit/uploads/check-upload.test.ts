@@ -165,6 +165,16 @@ const refused: Readonly<Record<string, readonly [says: string, parts: readonly P
     [mine, { ...file, name: 'my file' }],
     { ...open, files: new Map([['my_file', voice]]) },
   ],
+  'a name that Netty takes for the one of a rule, others allowed': [
+    likeARule,
+    [file, { ...file, name: ':file' }],
+    open,
+  ],
+  'a name that Netty takes for the one of a rule, with a comma behind it, others allowed': [
+    likeARule,
+    [file, { ...file, name: 'file ,' }],
+    open,
+  ],
   'a name in capitals that .NET takes for the one of a rule, others allowed': [
     likeARule,
     [{ ...file, name: 'FILE' }, file],

@@ -174,6 +174,7 @@ const ambiguous: Readonly<Record<string, string>> = {
   'the name __proto__': withName('__proto__'),
   'the name _charset_': withName('_charset_'),
   'the name MAX_FILE_SIZE': withName('MAX_FILE_SIZE'),
+  'the name MAX_FILE_SIZE in another letter case': withName('max_File_Size'),
   'a name with a semicolon': withName('a;b'),
   'a name with an equals sign': withName('a=b'),
   'a name with an ampersand': withName('a&b'),
