@@ -7,6 +7,8 @@ interface Demand {
   readonly last: number;
   /** Units that the store had left by its last answer, after those that waiting requests take. */
   readonly remaining: number;
+  /** What the key's costliest request costs. */
+  readonly costliest: number;
 }
 
 /** Never more units than this are held for one key: it is also the most that a crash can strand. */
@@ -21,13 +23,14 @@ const shareOfRest = 16;
  * quota, where each request draws exactly what it costs.
  */
 export function sizeLease(demand: Demand): number {
+  if (isNearEnd(demand.remaining, demand.costliest)) return 0;
   const pace = (demand.spent / Math.max(demand.elapsedMs, 1)) * horizonMs;
   const share = Math.floor(demand.remaining / shareOfRest);
   const size = Math.min(Math.ceil(pace), Math.max(demand.last * 2, 2), leaseMax, share);
   return size > 1 ? size : 0;
 }
 
-/** Whether too few units are left to hold any while others could spend them. */
-export function isNearEnd(remaining: number): boolean {
-  return remaining < 2 * shareOfRest;
+/** Whether so few requests are left that units held here could be what another process lacks for one. */
+export function isNearEnd(remaining: number, costliest: number): boolean {
+  return remaining < 2 * shareOfRest * costliest;
 }

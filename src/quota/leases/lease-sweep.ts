@@ -1,5 +1,4 @@
 import type { Clock } from '../../waiting/clock.ts';
-import { isNearEnd } from './lease-size.ts';
 import { manyLeases, type LeaseSteps } from './lease-steps.ts';
 import type { Lease } from './lease.ts';
 import type { StoreTime } from './store-time.ts';
@@ -108,6 +107,6 @@ export class LeaseSweep {
 
   /** Near the end of a quota units rest here only for a moment: another process may have use for them. */
   #isStranded(lease: Lease, restedMs: number): boolean {
-    return restedMs >= sweepMs && isNearEnd(lease.remainingInStore);
+    return restedMs >= sweepMs && lease.isNearEnd;
   }
 }

@@ -3,7 +3,7 @@ import type { PlanRule } from '../../config/plan-rule.ts';
 import { endOfTime, type Counter } from '../../stores/ledger.ts';
 import type { RoomSpot } from '../../waiting/waiting-room.ts';
 import { countingAt, runsAt, type Counting } from './counting.ts';
-import { sizeLease } from './lease-size.ts';
+import { isNearEnd, sizeLease } from './lease-size.ts';
 import type { StoreTime } from './store-time.ts';
 
 /** A request that waits for a draw. */
@@ -54,6 +54,8 @@ export class Lease {
   /** Units reserved since the last draw, which was at `#drawnAt`. Monotonic time, like all that follow. */
   #spent = 0;
   #drawnAt: number;
+  /** What the costliest request cost that was served from here. */
+  #costliest = 1;
   #touchedAt: number;
   /** Until then the store is not asked again for `#deniedNeed` units or more: it has just said no. */
   #deniedUntil = 0;
@@ -127,6 +129,7 @@ export class Lease {
   take(cost: number, mono: number): Reservation {
     this.#units -= cost;
     this.#spent += cost;
+    if (cost > this.#costliest) this.#costliest = cost;
     this.#touchedAt = mono;
     return new Reservation(this, cost, false);
   }
@@ -191,7 +194,13 @@ export class Lease {
       elapsedMs: mono - this.#drawnAt,
       last: this.#size,
       remaining: this.remainingInStore - costOfLine,
+      costliest: this.#costliest,
     });
+  }
+
+  /** Whether too few units are left to hold any while others could spend them. */
+  get isNearEnd(): boolean {
+    return isNearEnd(this.remainingInStore, this.#costliest);
   }
 
   /** The store is asked for units, `size` of them ahead, after which `most` may be held. */

@@ -7,7 +7,6 @@ import type { LedgerAccess } from '../ledger-access.ts';
 import type { ReserveOrder } from '../reserve-order.ts';
 import { readUsage, withoutHeld, type UsageReading } from '../usage-reading.ts';
 import { LeaseDraws } from './lease-draws.ts';
-import { isNearEnd } from './lease-size.ts';
 import { LeaseSteps } from './lease-steps.ts';
 import { LeaseSweep } from './lease-sweep.ts';
 import { type Denial, type Reservation, Lease } from './lease.ts';
@@ -187,6 +186,6 @@ export class Leases {
   #mayKeep(lease: Lease, units: number, mono: number): boolean {
     if (lease.plan.consistency === 'strict') return false;
     if (lease.hasDenied(mono)) return true;
-    return lease.units + units <= lease.size && !isNearEnd(lease.remainingInStore);
+    return lease.units + units <= lease.size && !lease.isNearEnd;
   }
 }

@@ -240,6 +240,18 @@ test('the last units are spent by dear requests too, however many processes try 
   assert.equal(passed, 100);
 });
 
+test('a process that serves dear requests holds nothing that another lacks for the last one', async () => {
+  const { scene, leases } = openLeases();
+  const other = new Leases({ ...scene.options, holder: 'two' });
+  const rule = aPlan({ quotas: [aQuota(5000)] });
+  for (let count = 0; count < 9; count += 1) {
+    await take(leases, rule, 500);
+    await scene.clock.pass(20);
+  }
+  assert.deepEqual(await readMonth(scene), { used: 4500, leased: 0 });
+  await take(other, rule, 500);
+});
+
 test('strict never draws more than requests wait for', async () => {
   const scene = createLedgerScene();
   const strict = aPlan({ quotas: [aQuota(100_000)], consistency: 'strict' });
