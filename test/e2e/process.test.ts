@@ -583,13 +583,23 @@ describe('a gateway as its users start it', { concurrency: 3 }, () => {
     assert.deepEqual(all(), before, 'a start had to compile');
   });
 
+  /** A line has all of its path. */
+  const longRequest = requestBytes(`GET /v1/${'x'.repeat(15_000)}`, [['apiKey', demoKey]]);
+  const routes = [{ path: '/v1/*', methods: ['GET'], body: 'none' }];
+
+  test('a pipe that nobody reads, for the log and the errors of several workers, does not stop the end', async (t) => {
+    const gateway = await startOnPipe(t, configured({ routes, workers: 2 }), 'log and errors');
+    t.after(() => gateway.close());
+    for (let asked = 0; asked < 40; asked += 8) await askTogether(t, gateway.port, longRequest);
+    gateway.child.kill('SIGTERM');
+    assert.deepEqual(await gateway.exited, [0, null]);
+  });
+
   test('a log pipe that nobody reads stops neither the traffic nor the end, and what is lost is counted', async (t) => {
-    const routes = [{ path: '/v1/*', methods: ['GET'], body: 'none' }];
     const gateway = await startOnPipe(t, configured({ routes }));
     t.after(() => gateway.close());
-    // The pipe is full at 64 KB, 8 MB wait in memory, and a line has all of the path.
-    const logged = requestBytes(`GET /v1/${'x'.repeat(15_000)}`, [['apiKey', demoKey]]);
-    for (let asked = 0; asked < 600; asked += 8) await askTogether(t, gateway.port, logged);
+    // The pipe is full at 64 KB, and 8 MB wait in memory.
+    for (let asked = 0; asked < 600; asked += 8) await askTogether(t, gateway.port, longRequest);
     const page = await (await fetch(`http://127.0.0.1:${gateway.adminPort}/metrics`)).text();
     const lost = Number(/^gatehouse_log_lost_lines_total (\d+)$/m.exec(page)?.[1]);
     assert.ok(lost > 0 && lost < 100, `${lost} lines`);
@@ -670,14 +680,18 @@ async function startByItself(
 }
 
 /** Starts the gateway with a pipe of ours as its standard output, and reads it up to the ready line. */
-async function startOnPipe(t: { after(undo: () => void): void }, config: string) {
+async function startOnPipe(
+  t: { after(undo: () => void): void },
+  config: string,
+  carries: 'log' | 'log and errors' = 'log',
+) {
   const fifo = join(folder, `stdout-${(files += 1)}`);
   execFileSync('mkfifo', [fifo]);
   const reader = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK);
   const writer = openSync(fifo, constants.O_WRONLY);
   const child: ChildProcess = spawn(process.execPath, [main, 'serve', '--config', config], {
     cwd: folder,
-    stdio: ['ignore', writer, 'pipe'],
+    stdio: ['ignore', writer, carries === 'log' ? 'pipe' : writer],
   });
   closeSync(writer);
   let errors = '';
