@@ -28,12 +28,17 @@ export function leadRequests(server: Server, listener: RequestListener): { reado
   /** One for each open connection. That of the connection used last is at the end. */
   const conversations = new Map<Socket, Conversation>();
 
-  /** One for which nothing is done: what it may yet send or read is no reason to turn a new one away, perhaps a probe. */
+  /**
+   * One for which nothing is done: what it may yet send or read is no reason to turn a new one away, perhaps a probe. First one that
+   * asks for nothing, then one whose request has not come yet. Of those the youngest: an import may have been coming for a while.
+   */
   function findSpare(): Socket | undefined {
+    let unread: Socket | undefined;
     for (const [socket, { unanswered }] of conversations) {
       if (unanswered.values().every(({ headersSent }) => headersSent)) return socket;
+      if (unanswered.values().every(({ headersSent, req }) => headersSent || !req.complete)) unread = socket;
     }
-    return undefined;
+    return unread;
   }
 
   function end(socket: Socket): void {

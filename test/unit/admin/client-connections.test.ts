@@ -40,6 +40,11 @@ test('a client that is refused its tunnel and goes on sending is ended with all 
 for (const { what, asks, ends } of [
   { what: 'silent, end two of them', asks: '', ends: { held: 2, late: 0 } },
   {
+    what: 'sending their requests, end one of them, and the first of the two, that has asked for nothing yet',
+    asks: requestBytes('POST /', [['Content-Length', '50']], '{').toString(),
+    ends: { held: 1, late: 1 },
+  },
+  {
     what: 'waiting for an answer, are ended',
     asks: requestBytes('GET /').toString(),
     ends: { held: 0, late: 2 },
