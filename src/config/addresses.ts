@@ -17,10 +17,15 @@ export function parseAddress(text: string | number): Address | undefined {
   const port = Number(parts?.['port']);
   if (parts === undefined || !(port <= 65_535)) return undefined;
   const { six, host } = parts;
-  if (six !== undefined) return isIPv6(six) ? { host: six, port } : undefined;
+  if (six !== undefined) return isIPv6(six) ? { host: inOneForm(six), port } : undefined;
   if (host === undefined || host === '') return { host: everyInterface, port };
   const fine = isIPv4(host) || (hostName.test(host) && !numeric.test(host));
   return fine ? { host, port } : undefined;
+}
+
+/** An IPv6 address as a URL writes it: `0::0` is `::`. One with a zone stays as it is. */
+function inOneForm(six: string): string {
+  return six.includes('%') ? six : new URL(`http://[${six}]`).hostname.slice(1, -1);
 }
 
 /** Where a URL leads: a host without the brackets of IPv6, and the port of its protocol if it names none. */
@@ -38,7 +43,8 @@ export function isLoopback(address: Address): boolean {
 /** Whether two listeners on these addresses would get in each other's way. Port 0 is a free one each time. */
 export function addressesCollide(one: Address, other: Address): boolean {
   if (one.port === 0 || one.port !== other.port) return false;
-  return one.host === other.host || takesAllWith(one, other.host) || takesAllWith(other, one.host);
+  const [host, otherHost] = [byNumber(one.host), byNumber(other.host)];
+  return host === otherHost || takesAllWith(one, otherHost) || takesAllWith(other, host);
 }
 
 /** Whether what is sent to an address comes to the listener. Of all addresses of this machine only loopback is known. */
@@ -83,8 +89,7 @@ function bitsOf(address: string): string {
 /** The eight groups of an IPv6 address without a zone, in lower case and without needless zeros. */
 export function groupsOf(address: string): string[] {
   // A URL leaves at most one run of groups out, and has none in dotted form (RFC 5952).
-  const [before = [], after = []] = new URL(`http://[${address}]`).hostname
-    .slice(1, -1)
+  const [before = [], after = []] = inOneForm(address)
     .split('::')
     .map((half) => (half === '' ? [] : half.split(':')));
   return [...before, ...Array<string>(8 - before.length - after.length).fill('0'), ...after];
@@ -96,7 +101,8 @@ export function printAddress({ host, port }: Address): string {
 }
 
 function byNumber(host: string): string {
-  return host.toLowerCase() === 'localhost' ? '127.0.0.1' : host;
+  const name = host.toLowerCase();
+  return name === 'localhost' ? '127.0.0.1' : name;
 }
 
 /** Whether a listener takes every interface, that of the host among them. The one of IPv4 leaves those of IPv6 to others. */
