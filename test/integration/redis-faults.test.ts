@@ -472,6 +472,25 @@ describe('side by side', { concurrency: 8 }, () => {
     await recovers(store);
   });
 
+  for (const slots of [
+    '$-1\r\n',
+    '*-1\r\n',
+    '*1\r\n$-1\r\n',
+    '*1\r\n*2\r\n:0\r\n:9007199254740991\r\n',
+    '*1\r\n*2\r\n:-1\r\n:5\r\n',
+    '*1\r\n*3\r\n:0\r\n:5\r\n$-1\r\n',
+  ]) {
+    test(`a cluster that answers ${JSON.stringify(slots)} when it is asked for its slots is an outage`, async (t) => {
+      const port = await startFake(t, (command, socket) => {
+        if (command === 'cluster') socket.write(slots);
+        else greet(command, socket);
+      });
+      const store = await openAt(t, `redis+cluster://127.0.0.1:${port}`);
+      const message = 'Redis is not connected: Redis does not say where the slots of its cluster are';
+      await assert.rejects(store.ping(), { message });
+    });
+  }
+
   test('a command ends although it closes a cluster that owes the answer where its slots are', async (t) => {
     const owed = Promise.withResolvers<string>();
     const port = await startLoneNode(t, () => owed.resolve(''));

@@ -14,6 +14,9 @@ export class Silence extends Error {
   }
 }
 
+/** What was asked where its slots are answered with something else. */
+export class NoSlots extends Error {}
+
 /** What a failure of Redis means for us. */
 interface Failure {
   readonly error: StoreUnavailable;
@@ -129,6 +132,7 @@ export function judgeFailure(thrown: unknown, { message: whyAway, isTemporary }:
   }
   const root = rootOf(thrown);
   if (root instanceof Silence) return fail(root.message, { mayHaveHappened: true, isTemporary: true });
+  if (root instanceof NoSlots) return fail('does not say where the slots of its cluster are', {});
   if (sentOnTooOften.test(message)) {
     return fail('is moving the slot', { general: false, answered: true, isTemporary: true });
   }

@@ -1,5 +1,5 @@
 import type { Redis, RedisOptions } from 'ioredis';
-import { connectionClosed } from '../failures.ts';
+import { connectionClosed, NoSlots } from '../failures.ts';
 import { endWhenSilent } from './end-when-silent.ts';
 
 /** The answers to a password where Redis has none, or does not know users yet. ioredis goes on without it. */
@@ -40,17 +40,37 @@ export function greetQuietly(client: Redis): Redis {
   });
 }
 
-/** Has the question of a cluster fail with why there is no connection, which the cluster ignores, and not as "closed". */
+/**
+ * Has the question of a cluster fail with why there is no connection, which the cluster ignores, and not as "closed"; and with an
+ * answer that names no slots, which ioredis would read as if it did, outside of all that catches what it throws.
+ */
 function tellWhyClosed(client: Redis): Redis {
   const ask = client.cluster.bind(client);
   let why: Error | undefined;
   client.on('error', (error: Error) => (why = error));
   return Object.assign(client, {
     cluster: (what: 'SLOTS', answer: (error?: Error | null, slots?: unknown) => void) =>
-      ask(what, (error, slots) =>
-        answer(error?.message === connectionClosed ? (why ?? error) : error, slots),
-      ),
+      ask(what, (error, slots) => {
+        if (error?.message === connectionClosed) answer(why ?? error);
+        else if (error || isSlotMap(slots)) answer(error, slots);
+        else answer(new NoSlots());
+      }),
   });
+}
+
+const slotsMax = 16_384;
+
+/** Whether this is a list of ranges of slots, each with the nodes that serve it. */
+function isSlotMap(answer: unknown): boolean {
+  return Array.isArray(answer) && answer.every(isSlotRange);
+}
+
+function isSlotRange(range: unknown): boolean {
+  if (!Array.isArray(range)) return false;
+  const [first, last, ...nodes]: readonly unknown[] = range;
+  const isRange =
+    Number.isInteger(first) && Number.isInteger(last) && Number(first) >= 0 && Number(last) < slotsMax;
+  return isRange && nodes.every(Array.isArray);
 }
 
 /** The policy by which Redis would evict our data once its memory is full; undefined for one that evicts nothing. */
