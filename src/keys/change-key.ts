@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { KeyChange, KeyRecord, KeyStore, KnownKey, RequestMark } from '../stores/key-store.ts';
+import { holdsSecret } from './key-format.ts';
 import { isKeyId } from './key-id.ts';
 import { KeyProblem } from './key-problem.ts';
 import type { KeyTools } from './key-rules.ts';
@@ -38,8 +39,9 @@ const attemptsMax = 200;
 /** Before another attempt, so that those that came together do not meet again. */
 const pauseMaxMs = 10;
 
+/** A secret in the place of an id is none: it must not reach the store, where others may read along. */
 export async function requireKey(id: string, { store, rules }: KeyTools): Promise<KnownKey> {
-  const known = isKeyId(id) ? await store.readKey(id) : undefined;
+  const known = isKeyId(id) && !holdsSecret(id) ? await store.readKey(id) : undefined;
   if (known !== undefined) return known;
   const isStatic = rules.staticKeys.some((key) => key.id === id);
   throw new KeyProblem(

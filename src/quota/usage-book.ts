@@ -4,6 +4,7 @@ import { writeInstant } from '../config/instants.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import { suggest, suggestNear } from '../config/wording.ts';
 import type { By } from '../keys/change-key.ts';
+import { holdsSecret } from '../keys/key-format.ts';
 import { isKeyId } from '../keys/key-id.ts';
 import { badCursor, type Page } from '../keys/key-pages.ts';
 import { KeyProblem } from '../keys/key-problem.ts';
@@ -89,7 +90,7 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
   async function find(id: string): Promise<EntitledKey> {
     const key = config.keys.find((one) => one.id === id);
     if (key !== undefined) return entitledKeyOf(key);
-    const known = await store.keys.readKey(id);
+    const known = holdsSecret(id) ? undefined : await store.keys.readKey(id);
     if (known !== undefined) return known.record;
     const ids = config.keys.map((one) => one.id);
     throw new KeyProblem('not_found', `there is no such key${suggestNear(id, ids)}`);
