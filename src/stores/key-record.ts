@@ -184,13 +184,14 @@ function words(value: unknown): string {
 const instantMax = 8.64e15;
 
 function asInstant(value: unknown): number {
-  const at = whole(value);
-  if (Math.abs(at) > instantMax) throw malformed();
-  return at;
+  const isInstant = typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= instantMax;
+  if (!isInstant) throw malformed();
+  return value;
 }
 
+/** A number of something. */
 function whole(value: unknown): number {
-  if (typeof value !== 'number' || !Number.isSafeInteger(value)) throw malformed();
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) throw malformed();
   return value;
 }
 

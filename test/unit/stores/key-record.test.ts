@@ -40,6 +40,7 @@ const spoilt: readonly (readonly [string, unknown])[] = [
   ['networks', {}],
   ['quotas', [{ name: 'q', limit: '9' }]],
   ['quotas', [{ name: 'q', limit: 2 ** 53 }]],
+  ['quotas', [{ name: 'q', limit: -5 }]],
   ['requests', [{ name: 'n' }]],
   ['secrets', [{ ...secret, number: 1.5 }]],
   ['secrets', [{ ...secret, digest: 7 }]],
