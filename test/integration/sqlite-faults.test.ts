@@ -15,6 +15,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { setImmediate as turnOver } from 'node:timers/promises';
 import { logBytesUncopied } from '../../src/stores/sqlite/checkpoint.ts';
 import { openConnection } from '../../src/stores/sqlite/connection.ts';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
@@ -139,6 +140,8 @@ test('who stood in line while this process stood still is answered when the lock
   const { path, draw } = openScene(t, { deadlineMs: 100 });
   const locker = sql(path, 'BEGIN IMMEDIATE');
   const waiting = [draw(), draw()];
+  // What is asked in one turn is gathered, and tries for the lock at its end.
+  for (let turns = 0; turns < 3; turns += 1) await turnOver();
   locker.exec('ROLLBACK');
   locker.close();
   holdUp(300);
