@@ -6,20 +6,13 @@ import type { Visit } from '../visit.ts';
 import { afterReading } from '../waiting/when-all-is-read.ts';
 import { bodyBroken, brokenBy } from '../wire/broken-body.ts';
 
-/** A body that is being read. */
-export interface ArrivingBody {
-  readonly chunks: Chunks;
-  /**
-   * Ends the reading, begun or not: a reader that waits for a chunk gets an error at once, and the rest of the request is
-   * discarded.
-   */
-  readonly stop: () => void;
-}
-
 /** The chunks of a body, for one reader. */
 type Chunks = Required<
   Pick<AsyncIterableIterator<Buffer, void>, 'next' | 'return' | typeof Symbol.asyncIterator>
 >;
+
+/** What there is to know of it for who reads it on. */
+export type Arriving = AsyncIterable<Buffer> & Pick<ArrivingBody, 'stop'>;
 
 /** How a body is read. */
 interface ReadingRule extends ArrivalRule {
@@ -29,20 +22,15 @@ interface ReadingRule extends ArrivalRule {
   readonly visit: Pick<Visit, 'bytesIn'>;
 }
 
+/** The time over which the rate is measured. */
+const windowMs = 5000;
+
 /**
  * Reads a request's body chunk by chunk, and no faster than it is taken, but for two chunks. Refuses with `client_gone`, with the
  * rule's `tooSlow` when all of it takes too long, and with `upload_too_slow` when it is too slow for five seconds. Only the time spent
  * waiting for the client counts, so nobody pays for a slow upstream. Stopping early leaves the request open, to be answered.
  */
-export function readArriving(req: IncomingMessage, rule: ReadingRule): ArrivingBody {
-  const arrival = new Arrival(req, rule);
-  return { chunks: arrival, stop: () => arrival.stop() };
-}
-
-/** The time over which the rate is measured. */
-const windowMs = 5000;
-
-class Arrival implements Chunks {
+export class ArrivingBody implements Chunks {
   readonly #req: IncomingMessage;
   readonly #rule: ReadingRule;
   readonly #chunks: Buffer[] = [];
@@ -86,6 +74,10 @@ class Arrival implements Chunks {
     return this;
   }
 
+  /**
+   * Ends the reading, begun or not: a reader that waits for a chunk gets an error at once, and the rest of the request is
+   * discarded.
+   */
   stop(): void {
     this.#fail(new Refusal('internal', { detail: 'the body was no longer wanted' }));
     this.#close();

@@ -2,9 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { printSize } from '../config/units.ts';
 import { Refusal } from '../refusals.ts';
 import type { Visit } from '../visit.ts';
-import { afterReading } from '../waiting/when-all-is-read.ts';
-import { bodyBroken, breakBody, brokenBy } from '../wire/broken-body.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
+import { ArrivingBody } from './arriving-body.ts';
 import { noBodyMemory, type BodyMemory } from './body-memory.ts';
 
 interface Collecting {
@@ -34,51 +33,30 @@ export function takeArrived(
   return memory.take(size) ? (req.read(size) as Buffer) : undefined;
 }
 
-/**
- * All bytes of a body, if they come in time. They are counted as they arrive: a declared length is a claim, and a chunked body
- * declares none. 400 408 413 499 503.
- */
-export function collectBody(
+/** All bytes of a body, if they come in time. A declared length is a claim, and a chunked body declares none. 400 408 413 499 503. */
+export async function collectBody(
   req: IncomingMessage,
   sizeMax: number,
-  { rooms: { memory, requestMs }, visit }: Collecting,
+  { rooms: { memory, requestMs: timeoutMs }, visit }: Collecting,
 ): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const reason = req.destroyed ? new Refusal('client_gone') : brokenBy(req);
-    if (reason !== undefined) {
-      reject(reason);
-      return;
-    }
-    const stopWaiting = afterReading(requestMs, () => breakBody(req, new Refusal('request_timeout')));
-    const collected = new CollectedBytes(sizeMax);
-
-    function take(chunk: Buffer): void {
-      const { length } = chunk;
-      if (collected.length + length > sizeMax) return fail(tooLarge(sizeMax));
-      if (!memory.take(length)) return fail(noBodyMemory());
-      collected.takeOver(chunk);
-      visit.bytesIn += length;
-    }
-    function finish(): void {
-      stopListening();
-      resolve(collected.take());
-    }
-    function fail(error: Refusal): void {
-      stopListening();
-      memory.giveBack(collected.length);
-      reject(error);
-    }
-    function leave(): void {
-      fail(new Refusal('client_gone'));
-    }
-    function stopListening(): void {
-      stopWaiting();
-      req.off('data', take).off('end', finish).off('close', leave).off(bodyBroken, fail);
-    }
-
-    // Node emits an error of a request only where somebody listens for one, and then as well that it has closed.
-    req.on('data', take).on('end', finish).on('close', leave).on(bodyBroken, fail);
+  const arriving = new ArrivingBody(req, {
+    timeoutMs,
+    bytesPerSecondMin: 0,
+    tooSlow: 'request_timeout',
+    visit,
   });
+  const collected = new CollectedBytes(sizeMax);
+  try {
+    for await (const chunk of arriving) {
+      if (collected.length + chunk.length > sizeMax) throw tooLarge(sizeMax);
+      if (!memory.take(chunk.length)) throw noBodyMemory();
+      collected.takeOver(chunk);
+    }
+  } catch (error) {
+    memory.giveBack(collected.length);
+    throw error;
+  }
+  return collected.take();
 }
 
 /** More bytes than the body's rule allows. */

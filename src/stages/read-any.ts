@@ -1,4 +1,4 @@
-import type { ArrivingBody } from '../bodies/arriving-body.ts';
+import type { Arriving } from '../bodies/arriving-body.ts';
 import { inMemory, noBodyMemory, type BodyMemory } from '../bodies/body-memory.ts';
 import type { Body } from '../bodies/body.ts';
 import { tooLarge } from '../bodies/collect-body.ts';
@@ -18,11 +18,11 @@ interface AnyOrder {
  * An arriving body → Body. 400 408 413 499 503.
  * What is worth buffering can be sent again to another target; a larger body, or a longer chunked one, streams.
  */
-export async function readAny(arriving: ArrivingBody, order: AnyOrder): Promise<Body> {
+export async function readAny(arriving: Arriving, order: AnyOrder): Promise<Body> {
   const { contentLength, sizeMax, memory } = order;
-  const chunks = bounded(arriving.chunks, sizeMax);
+  const chunks = bounded(arriving, sizeMax);
   if (contentLength !== undefined && contentLength > bufferedBytesMax) {
-    return await streamOnce(chunks, contentLength, arriving.stop);
+    return await streamOnce(chunks, contentLength, () => arriving.stop());
   }
   const collected = new CollectedBytes(sizeMax);
   try {

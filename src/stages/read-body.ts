@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { readArriving } from '../bodies/arriving-body.ts';
+import { ArrivingBody } from '../bodies/arriving-body.ts';
 import { inMemory, noBodyMemory, type BodyMemory } from '../bodies/body-memory.ts';
 import { noBody, type Body } from '../bodies/body.ts';
 import { collectBody, takeArrived, tooLarge } from '../bodies/collect-body.ts';
@@ -97,7 +97,7 @@ async function readAnything(
   const { contentLength } = head;
   if (contentLength !== undefined && contentLength > sizeMax) throw tooLarge(sizeMax);
   if (head.expectsContinue) res.writeContinue();
-  const arriving = readArriving(res.req, { ...arrival, tooSlow: 'request_timeout', visit });
+  const arriving = new ArrivingBody(res.req, { ...arrival, tooSlow: 'request_timeout', visit });
   return await readAny(arriving, { contentLength, sizeMax, memory: rooms.memory });
 }
 
@@ -112,7 +112,7 @@ async function readUploaded(
   const giveBack = (): void => rooms.memory.giveBack(held);
   try {
     if (head.expectsContinue) res.writeContinue();
-    const arriving = readArriving(res.req, { ...arrival, tooSlow: 'upload_too_slow', visit });
+    const arriving = new ArrivingBody(res.req, { ...arrival, tooSlow: 'upload_too_slow', visit });
     const order = { head, rule: upload, spools: rooms.spools, visit, released: giveBack };
     return await readUpload(arriving, order);
   } catch (error) {

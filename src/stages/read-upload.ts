@@ -1,4 +1,4 @@
-import type { ArrivingBody } from '../bodies/arriving-body.ts';
+import type { Arriving } from '../bodies/arriving-body.ts';
 import type { StreamedBody } from '../bodies/body.ts';
 import { waitForFirst } from '../bodies/first-chunk.ts';
 import { fieldsHeldMax } from '../config/held-bytes.ts';
@@ -25,9 +25,9 @@ interface UploadOrder {
  * `whole` returns when all of it has passed; `stream` as soon as the first bytes may go on, which is when the type of the first
  * file has passed. When it throws, nothing has been sent and nothing is held.
  */
-export async function readUpload(arriving: ArrivingBody, order: UploadOrder): Promise<StreamedBody> {
+export async function readUpload(arriving: Arriving, order: UploadOrder): Promise<StreamedBody> {
   const { head, rule, visit } = order;
-  const checked = checkUpload(arriving.chunks, { contentType: head.contentType, rule, visit });
+  const checked = checkUpload(arriving, { contentType: head.contentType, rule, visit });
   if (order.rule.forward === 'whole') return await spooled(checked, order);
   return await streamed(checked, arriving, order);
 }
@@ -71,7 +71,7 @@ async function spooled(checked: Chunks, { head, spools, released }: UploadOrder)
 
 async function streamed(
   checked: Chunks,
-  arriving: ArrivingBody,
+  arriving: Arriving,
   { head, released }: UploadOrder,
 ): Promise<StreamedBody> {
   const read = await waitForFirst(checked);

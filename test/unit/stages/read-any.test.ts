@@ -9,7 +9,7 @@ import { until } from '../../helpers/poll.ts';
 const size = 5000;
 const memoryBytes = 100_000;
 
-const arrivingBody = () => ({ chunks: twentyChunks(), stop: () => undefined });
+const arrivingBody = () => Object.assign(twentyChunks(), { stop: () => undefined });
 
 /** Each says which it is. */
 async function* twentyChunks(): AsyncGenerator<Buffer, void> {
@@ -63,7 +63,7 @@ for (const framing of ['declared', 'chunked'] as const) {
       [64 * 1024 + 1, 'stream'],
     ] as const) {
       let stops = 0;
-      const arriving = { chunks: chunksOf(Buffer.alloc(length), 1000), stop: () => void (stops += 1) };
+      const arriving = Object.assign(chunksOf(Buffer.alloc(length), 1000), { stop: () => void (stops += 1) });
       const contentLength = framing === 'declared' ? length : undefined;
       const order = { contentLength, sizeMax: length, memory: new BodyMemory(memoryBytes) };
       const body = await readAny(arriving, order);
@@ -95,7 +95,7 @@ test('a body may be as large as its limit, whether it says how large it is or no
 test('the rest of a body for which there is no memory is left to whoever refuses it', async () => {
   const memory = new BodyMemory(3 * size);
   let stops = 0;
-  const arriving = { chunks: twentyChunks(), stop: () => void (stops += 1) };
+  const arriving = Object.assign(twentyChunks(), { stop: () => void (stops += 1) });
   const order = { contentLength: undefined, sizeMax: 1_000_000, memory };
   await assert.rejects(readAny(arriving, order), { code: 'overloaded' });
   assert.equal(stops, 1, 'what still reads it would stop it each time that a chunk comes');

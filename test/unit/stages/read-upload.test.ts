@@ -20,10 +20,13 @@ for (const [forward, when] of [
     const spools = createSpoolRoom(room);
     let stops = 0;
     let releases = 0;
-    const body = await readUpload(
-      { chunks: chunksOf(samples.wav), stop: () => (stops += 1) },
-      { head, rule, spools, visit: { mismatch: undefined }, released: () => (releases += 1) },
-    );
+    const body = await readUpload(Object.assign(chunksOf(samples.wav), { stop: () => (stops += 1) }), {
+      head,
+      rule,
+      spools,
+      visit: { mismatch: undefined },
+      released: () => (releases += 1),
+    });
     assert.equal(releases, forward === 'whole' ? 1 : 0);
     await body.release();
     assert.equal(releases, 1);
@@ -44,7 +47,7 @@ test('an upload that is refused at its end leaves its room to others', async () 
   const head = { contentType: undefined, contentLength: undefined } as Head;
   const room = { pieceMax: 10_000, wholeMax: 10_000, memoryMax: 10_000, diskMax: 0, directory: '' };
   const spools = createSpoolRoom(room);
-  const upload = { chunks: chunksOf(Buffer.alloc(3000), 1000), stop: () => undefined };
+  const upload = Object.assign(chunksOf(Buffer.alloc(3000), 1000), { stop: () => undefined });
   const order = { head, rule, spools, visit: { mismatch: undefined }, released: () => undefined };
   await assert.rejects(readUpload(upload, order), { code: 'body_invalid' });
   assert.equal(spools.memoryBytes(), 0);
