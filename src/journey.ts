@@ -41,8 +41,8 @@ export function createJourney(by: Provisions): Travel {
     const { visit } = req;
     let leave: (() => void) | undefined;
     try {
-      leave = by.connections.enter(res); //                             503
       const connection = by.connections.of(req.socket);
+      leave = by.connections.enter(res, connection); //                 503
       const turn = connection?.turn(res);
       if (turn !== undefined) await turn; //                            499 503
       // Requests that came together take each stage together; one that is alone waits for nobody.

@@ -94,8 +94,7 @@ export class Connections {
    * Counts a request in, or refuses it when too much is in flight already. The connection counts it until its answer is out; the
    * process only until the returned function is called, so that refusals nobody reads crowd nobody out.
    */
-  enter(res: ServerResponse): () => void {
-    const connection = this.#open.get(res.req.socket);
+  enter(res: ServerResponse, connection: Connection | undefined): () => void {
     if (this.#endsEach) res.shouldKeepAlive = false;
     if (connection === undefined) return ignore;
     const detail = this.#whyNot(connection);

@@ -25,7 +25,7 @@ async function startServer(
   const connections = new Connections({ connections: 9, ...bounds } as Limits);
   const server = createServer((req, res) => {
     req.visit = new Visit('id', { peer: '', client: '', trusted: false });
-    answer(connections.enter(res), res);
+    answer(connections.enter(res, connections.of(res.req.socket)), res);
   });
   server.on('connection', (socket) => {
     const connection = connections.opened(socket);

@@ -59,7 +59,7 @@ async function listenWith(
     onUnreadable: own.onUnreadable,
     handle: (req, res) => {
       req.visit = new Visit('id', { peer: '127.0.0.1', client: '127.0.0.1', trusted: false });
-      const leave = connections.enter(res);
+      const leave = connections.enter(res, connections.of(res.req.socket));
       own.answer(req, res);
       leave();
     },

@@ -25,7 +25,7 @@ for (const [what, bytes] of begun) {
       const told: unknown[] = [];
       const server = createServer((req, res) => {
         req.visit = new Visit('id', { peer: '', client: '', trusted: false });
-        connections.enter(res);
+        connections.enter(res, connections.of(res.req.socket));
         req.on('error', () => undefined).on(bodyBroken, (refusal) => told.push(refusal));
       });
       server.on('connection', (socket) => connections.opened(socket));
