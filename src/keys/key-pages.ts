@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as turnOver } from 'node:timers/promises';
 import type { AuditEntry, KeyRecord, KeyStore, Listed } from '../stores/key-store.ts';
 import { isKeyId } from './key-id.ts';
 import { invalidField } from './key-problem.ts';
@@ -107,7 +107,7 @@ let lastReading: Promise<unknown> = Promise.resolve();
  * store answers at once, so that all that a page looks at would be one turn.
  */
 function inItsTurn<T>(read: () => Promise<T>): Promise<T> {
-  const reading = lastReading.then(() => nextTurn()).then(read);
+  const reading = lastReading.then(() => turnOver()).then(read);
   lastReading = reading.catch(() => undefined);
   return reading;
 }

@@ -27,7 +27,7 @@ import type { KeyRules } from './key-rules.ts';
 import { isOfUse } from './scopes.ts';
 import { createUnknownNames, isHarmless } from './unknown-names.ts';
 
-export interface ReadOptions {
+interface ReadOptions {
   /** Further fields that may be written, which other code reads. */
   readonly besides?: readonly string[];
   /** Whether scopes are accepted that are of no use on any route. Default false. */

@@ -296,7 +296,7 @@ export class Relay implements AnswerListener, Guest {
     this.#progress.bytesOut = 0; // what was held is no longer sent
     const silent = this.#source?.isStale(error) ?? false;
     this.#stop();
-    this.#res.off('close', this.#onClose); // another try may follow; after the last the two end together
+    this.#res.off('close', this.#onClose); // each further try would leave another behind
     const sent = this.hasLeft;
     const inLine = this.#bounds.seats.giveUp(this);
     this.#parts.listener.reject(new ExchangeFailed(error, { sent, silent, inLine }));

@@ -112,10 +112,12 @@ export class Member {
       resolve();
     }
     // If this process was held up, all answers may lie there unread.
-    if (patienceMs !== undefined) afterReading(patienceMs, end);
+    const stopWaiting = patienceMs === undefined ? undefined : afterReading(patienceMs, end);
     this.#waiting.set(id, end);
     this.send(order(id));
-    await promise.finally(() => this.#waiting.delete(id));
+    await promise;
+    stopWaiting?.();
+    this.#waiting.delete(id);
   }
 
   markReady(): void {

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as turnOver } from 'node:timers/promises';
 import { listenAdmin, type AdminListener, type AdminParts } from '../../admin/admin.ts';
 import { untilDrained, type Readiness, type ReadinessReport } from '../../admin/readiness.ts';
 import { checked } from '../../config/checked.ts';
@@ -104,7 +104,7 @@ function endInGoodOrder(crew: Crew, signals: Signals): void {
   });
   signals.lastly(async () => {
     await crew.ask('logged', () => undefined);
-    await turn(); // what they wrote is here by the time their answer is, but may be read after it
+    await turnOver(); // what they wrote is here by the time their answer is, but may be read after it
   });
 }
 
