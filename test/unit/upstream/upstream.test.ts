@@ -756,6 +756,22 @@ async function startAnswering(t: TestContext) {
   return answering;
 }
 
+for (const [lane, size] of Object.entries({ buffered: 100, streamed: 100_000 })) {
+  test(`tries at targets that cannot be reached leave nothing behind on the answer: ${lane}`, async (t) => {
+    const others = Array.from({ length: 30 }, (_, at) => `http://127.0.0.1:${at + 1}`);
+    const { statusOf, started } = await startUpstreamScene(t, size, { others });
+    started.silent.script = answerNothing;
+    let closeListeners = 0;
+    started.onSend = (res) =>
+      res.on('newListener', (name) => {
+        if (name === 'close') closeListeners = Math.max(closeListeners, res.listenerCount('close'));
+      });
+    assert.equal(await statusOf(), 204);
+    assert.ok(started.setAside.length > 10, `${started.setAside.length} tries`);
+    assert.ok(closeListeners < 5, `${closeListeners} listeners`);
+  });
+}
+
 test('a target that comes and goes is told of now and then', async (t) => {
   const clock = putAhead(t);
   let isAway = false;
