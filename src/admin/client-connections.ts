@@ -100,14 +100,8 @@ const sentences: Readonly<Record<string, string>> = {
 
 /** Answers what Node's parser cannot read like all else that is refused: by itself it would send no body. */
 export function answerUnreadable(error: Error, socket: Socket, conversation: Conversation): void {
-  const code = codeOf(error) ?? '';
-  if (code === 'ECONNRESET') socket.destroy();
-  else
-    answerBare(
-      new AdminProblem('malformed', sentences[code] ?? 'The request cannot be read'),
-      socket,
-      conversation,
-    );
+  const sentence = sentences[codeOf(error) ?? ''] ?? 'The request cannot be read';
+  answerBare(new AdminProblem('malformed', sentence), socket, conversation);
 }
 
 /** Ends a connection with this answer, where a client would take it for that to its last request. */
