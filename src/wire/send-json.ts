@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
-import { endOnceRead } from './linger.ts';
+import { endOnceRead, endReadablyAfterLast } from './linger.ts';
 
 interface JsonAnswer {
   readonly status: number;
@@ -26,6 +26,8 @@ export function sendJson(res: ServerResponse, answer: JsonAnswer): void {
     ...headers,
   ]);
   if (!stillSends) {
+    // Behind a request that was not asked to go on Node ends the connection, though all of it may have come.
+    if (res.req.headers.expect !== undefined) endReadablyAfterLast(res.req.socket);
     whenAllIsRead(() => res.end(body));
     return;
   }

@@ -249,6 +249,35 @@ test('a pipelined answer that breaks takes nothing from a client that still send
   assert.equal(raw.error, undefined);
 });
 
+for (const [what, bytes] of [
+  [
+    'an upgrade that is ignored',
+    `GET /v1/alive HTTP/1.1\r\n${keyed}Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n`,
+  ],
+  [
+    'a refusal to who did not wait to be asked for its body',
+    'POST /v1/upload HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc',
+  ],
+] as const) {
+  test(`a connection that ends behind ${what} takes no answer from a client that still sends`, async (t) => {
+    held.length = 0;
+    // Requests that are alone take another way.
+    await open(t, getHeld('other'));
+    await until(() => held.length === 1);
+    const raw = await openRaw(t, gateway.port);
+    raw.socket.allowHalfOpen = true;
+    raw.write(bytes);
+    await raw.receivedUntilClose();
+    assert.equal((await raw.responses(1))[0]?.headers['connection'], 'close');
+    for (let sent = 0; sent < 8; sent += 1) {
+      raw.write(piece);
+      await door.stillServes();
+    }
+    assert.deepEqual([raw.error, raw.socket.destroyed], [undefined, false]);
+    held[0]?.end();
+  });
+}
+
 const linesOfHold = () => gateway.logs().filter(({ path }) => path === '/v1/hold');
 
 async function upstreamCuts(): Promise<number> {
