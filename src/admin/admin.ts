@@ -143,7 +143,7 @@ function excludesStore(target: string): boolean {
   throw new AdminProblem('malformed', 'The only parameter of /readyz is exclude=store');
 }
 
-/** All who ask in one turn share what it comes to: a page of many series takes the process for itself while it is printed. */
+/** All who ask in one turn share what it comes to: a page of many series is much work, and several MB. */
 function oncePerTurn<T>(work: () => Promise<T>): () => Promise<T> {
   let shared: Promise<T> | undefined;
   async function begin(): Promise<T> {

@@ -1,9 +1,9 @@
-import { AggregatorRegistry, Counter, Histogram, Registry, type Metric } from 'prom-client';
+import { AggregatorRegistry, Counter, Histogram, type Metric, type Registry } from 'prom-client';
 import type { MetricsSource } from './metrics.ts';
-import { HistogramTally, type HistogramCounts } from './tallies.ts';
+import { HistogramTally, Page, type HistogramCounts } from './tallies.ts';
 
 /** One metric as prom-client writes it out. */
-type Figures = Awaited<ReturnType<MetricsSource['getMetricsAsJSON']>>[number];
+type Figures = Awaited<ReturnType<Registry['getMetricsAsJSON']>>[number];
 
 /** All numbers of one process at one moment, or some of them. */
 export type Snapshot = readonly (Figures | HistogramCounts)[];
@@ -83,7 +83,7 @@ export function createMergedMetrics(own: MetricsSource): MergedMetrics {
     async print() {
       const living = [...latest.keys()].map(latestOf);
       // Before anything is waited for: a process that ends meanwhile would be counted twice.
-      const histograms = new Registry();
+      const histograms = new Page();
       const sums = talliesOf(own).map((tally) => tally.copyTo(histograms));
       for (const snapshot of living) addEach(sums, snapshot);
       const others = AggregatorRegistry.aggregate([

@@ -1,18 +1,15 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
 import type { PlanRule } from '../config/plan-rule.ts';
 import { noRoute } from '../config/route-names.ts';
 import type { RefusalCode } from '../refusals.ts';
 import type { Visit } from '../visit.ts';
 import { node, version } from './build.ts';
 import { showBounded, showCounter, showGauge, showGauges } from './instruments.ts';
-import { CounterTally, HistogramTally } from './tallies.ts';
+import { CounterTally, HistogramTally, Page } from './tallies.ts';
 
 /** Where the numbers are read. */
-export type MetricsSource = Pick<
-  Registry,
-  'contentType' | 'metrics' | 'getMetricsAsJSON' | 'getMetricsAsArray'
->;
+export type MetricsSource = Pick<Page, 'contentType' | 'metrics' | 'getMetricsAsArray'>;
 
 /** What failed towards an upstream; cut = broken off after its answer had begun. */
 const upstreamErrors = ['unreachable', 'timeout', 'broken', 'cut'] as const;
@@ -83,7 +80,7 @@ const leaseGauges: readonly (readonly [part: keyof LeaseCounts, name: string, he
 
 /** Metrics of the gateway and of its process. */
 export function createMetrics(clients?: Clients): Metrics {
-  const registry = new Registry();
+  const registry = new Page();
   // Watches the event loop and each garbage collection for as long as the process lives.
   collectDefaultMetrics({ register: registry });
   keepLoopFigures(registry);
@@ -118,7 +115,7 @@ export type Metrics = ReturnType<typeof createGatewayMetrics>;
  * series grow. What an alert watches is shown at 0 before it first happens (`expect…`), because `increase()` does not see the first
  * event of a series that begins with it.
  */
-export function createGatewayMetrics(clients: Clients = nobody, registry = new Registry()) {
+export function createGatewayMetrics(clients: Clients = nobody, registry = new Page()) {
   // In the order of the page.
   const ofRequests = requestMetrics(registry);
   const ofStore = storeMetrics(registry);
@@ -136,7 +133,7 @@ export function createGatewayMetrics(clients: Clients = nobody, registry = new R
   };
 }
 
-function requestMetrics(registry: Registry) {
+function requestMetrics(registry: Page) {
   const requests = new CounterTally(registry, {
     name: 'gatehouse_requests_total',
     help: 'Requests by route, status class and refusal code ("none" when answered).',
@@ -197,7 +194,7 @@ function requestMetrics(registry: Registry) {
   };
 }
 
-function storeMetrics(registry: Registry) {
+function storeMetrics(registry: Page) {
   const errors = new CounterTally(registry, {
     name: 'gatehouse_store_errors_total',
     help: 'Store calls that failed or came too late.',

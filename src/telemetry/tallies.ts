@@ -1,4 +1,5 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
+import { setImmediate as turnOver } from 'node:timers/promises';
+import { Counter, Histogram, Registry } from 'prom-client';
 
 interface CounterAbout {
   readonly name: string;
@@ -56,18 +57,25 @@ export interface HistogramCounts {
   readonly series: ReadonlyMap<string, Series>;
 }
 
+/** Series that are printed in one turn of the event loop: about a millisecond. */
+const seriesPerTurn = 200;
+
 /**
  * The seconds that something takes which happens in every request: a histogram of prom-client that keeps its series itself. There
- * each figure looks for its series again and finds its bucket by a text, 2.6 % of the CPU of a name call for its two figures.
+ * each figure looks for its series again and finds its bucket by a text, 2.6 % of the CPU of a name call for its two figures. It
+ * prints them itself, too: there each of the 21 lines of a series is an object first, and a page of 5,000 routes took 300 ms.
  */
 export class HistogramTally extends Histogram {
   readonly #about: HistogramAbout;
   readonly #series = new Map<string, Float64Array>();
+  /** How the lines of a series begin, in their order, as far as its label. */
+  readonly #bucketLines: readonly string[];
 
-  constructor(registry: Registry, about: HistogramAbout) {
+  constructor(page: Page, about: HistogramAbout) {
     const { name, help, label } = about;
-    super({ name, help, labelNames: [label], buckets, registers: [registry] });
+    super({ name, help, labelNames: [label], buckets, registers: [page] });
     this.#about = about;
+    this.#bucketLines = [...buckets, '+Inf'].map((le) => `${name}_bucket{le="${le}",`);
   }
 
   /** The label comes from the configuration and the code only: it is kept for ever. */
@@ -94,17 +102,21 @@ export class HistogramTally extends Histogram {
   }
 
   /** The same histogram, with what it has counted, on another page. */
-  copyTo(registry: Registry): HistogramTally {
-    const copy = new HistogramTally(registry, this.#about);
+  copyTo(page: Page): HistogramTally {
+    const copy = new HistogramTally(page, this.#about);
     copy.add(this.counts());
     return copy;
   }
 
-  /** What prom-client (15.1.3) builds both of its pages from. Its types leave this out. */
-  getForPromString(): Promise<object> {
-    const { name, help, label } = this.#about;
-    const values = [...this.#series].flatMap(([text, series]) => this.#valuesOf({ [label]: text }, series));
-    return Promise.resolve({ name, help, type: 'histogram', values, aggregator: 'sum' });
+  /** Its part of the page, as prom-client (15.1.3) would write it. What comes in meanwhile is in no series by half. */
+  async print(): Promise<string> {
+    const { name, help } = this.#about;
+    const parts = [`# HELP ${name} ${escape(help)}\n# TYPE ${name} histogram`];
+    for (const [label, series] of this.#series) {
+      parts.push(this.#printSeries(label, series));
+      if (parts.length % seriesPerTurn === 0) await turnOver();
+    }
+    return parts.join('\n');
   }
 
   #seriesOf(label: string): Float64Array {
@@ -113,25 +125,33 @@ export class HistogramTally extends Histogram {
     return series;
   }
 
-  #valuesOf(sharedLabels: Readonly<Record<string, string>>, series: Float64Array): HistogramValue[] {
-    const { name } = this.#about;
+  #printSeries(text: string, series: Float64Array): string {
+    const { name, label } = this.#about;
+    const own = `${label}="${escape(text).replaceAll('"', '\\"')}"}`;
     let count = 0;
-    const values: HistogramValue[] = [...buckets, '+Inf'].map((le, bucket) => {
+    const lines = this.#bucketLines.map((beginning, bucket) => {
       count += series[bucket] as number;
-      return { metricName: `${name}_bucket`, labels: { le }, sharedLabels, value: count };
+      return `${beginning}${own} ${count}`;
     });
-    const sum = series.at(-1) as number;
-    values.push({ metricName: `${name}_sum`, labels: {}, sharedLabels, value: sum });
-    values.push({ metricName: `${name}_count`, labels: {}, sharedLabels, value: count });
-    return values;
+    lines.push(`${name}_sum{${own} ${series.at(-1)}`, `${name}_count{${own} ${count}`);
+    return lines.join('\n');
   }
 }
 
-interface HistogramValue {
-  readonly metricName: string;
-  readonly labels: { readonly le?: number | string };
-  readonly sharedLabels: Readonly<Record<string, string>>;
-  readonly value: number;
+function escape(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
+}
+
+/** A registry that lets traffic through while very many series of its histograms are printed. */
+export class Page extends Registry {
+  override async metrics(): Promise<string> {
+    const parts: string[] = [];
+    for (const metric of this.getMetricsAsArray()) {
+      const isOurs = metric instanceof HistogramTally;
+      parts.push(await (isOurs ? metric.print() : this.getSingleMetricAsString(metric.name)));
+    }
+    return `${parts.join('\n\n')}\n`;
+  }
 }
 
 /** The series that begin with the same labels. */

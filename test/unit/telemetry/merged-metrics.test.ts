@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { serialize } from 'node:v8';
 import { createMergedMetrics, readAll, readCounts } from '../../../src/telemetry/merged-metrics.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { countTurns } from '../../helpers/count-turns.ts';
 
 /** A process that has one connection and has made so many store calls, each of which failed. */
 async function snapshotOf(calls: number) {
@@ -96,6 +97,20 @@ test('what a process has measured is handed over in some hundred bytes a route',
   const before = serialize(await readCounts(registry)).length;
   for (let route = 0; route < routes; route += 1) observeStore(`operation${route}`, 0.004, true);
   assert.ok(serialize(await readCounts(registry)).length - before < 200 * routes);
+});
+
+test('the event loop turns over while a page of very many series of several processes is printed', async (t) => {
+  const merged = createMergedMetrics(createMetrics().registry);
+  for (const pid of [1, 2]) {
+    const { registry, observeStore } = createMetrics();
+    for (let operation = 0; operation < 3000; operation += 1) observeStore(`operation${operation}`, 1, true);
+    merged.note(pid, await readAll(registry));
+  }
+  const turns = countTurns(t);
+  const page = await merged.print();
+  const made = turns();
+  assert.ok(made >= 10, String(made));
+  assert.equal(page.match(/^gatehouse_store_duration_seconds_count\{.*\} 2$/gm)?.length, 3000);
 });
 
 test('what is read of the counts alone is newer than the last snapshot, and leaves the rest of it', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { countTurns } from '../../helpers/count-turns.ts';
 import { until } from '../../helpers/poll.ts';
 
 test('a page with nothing new to show of the event loop shows what the one before did', async (t) => {
@@ -23,4 +24,14 @@ test('a page with nothing new to show of the event loop shows what the one befor
   assert.deepEqual(await figures(), first, 'soon after it');
   now += 1;
   assert.deepEqual(await figures(), first, 'in a process that was held up since');
+});
+
+test('the event loop turns over while a page of very many series is printed', async (t) => {
+  const { registry, observeStore } = createMetrics();
+  for (let operation = 0; operation < 3000; operation += 1) observeStore(`operation${operation}`, 1, true);
+  const turns = countTurns(t);
+  const page = await registry.metrics();
+  const made = turns();
+  assert.ok(made >= 10, String(made));
+  assert.equal(page.match(/^gatehouse_store_duration_seconds_count\{.*\} 1$/gm)?.length, 3000);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Histogram, Registry } from 'prom-client';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { buckets, CounterTally, HistogramTally } from '../../../src/telemetry/tallies.ts';
+import { buckets, CounterTally, HistogramTally, Page } from '../../../src/telemetry/tallies.ts';
 import { Visit } from '../../../src/visit.ts';
 import { aQuota } from '../../helpers/a-plan.ts';
 
@@ -21,29 +21,23 @@ test('a series is there once it is expected or counted in, and counts on', async
     assert.deepEqual(await series(), ['a x 2', 'a y 1', 'b y 0', 'b x 1']);
 });
 
-test('what is measured reads as a histogram of prom-client would have it, as text and as JSON', async () => {
-  const about = { name: 'seconds', help: 'How long it took.', label: 'what' };
-  const [expected, actual] = [new Registry(), new Registry()];
+test('what is measured reads as a histogram of prom-client would have it', async () => {
+  const about = { name: 'seconds', help: 'How "long"\nit \\took.', label: 'what' };
+  const [expected, actual] = [new Registry(), new Page()];
   const histogram = new Histogram({ ...about, labelNames: [about.label], buckets, registers: [expected] });
   const tally = new HistogramTally(actual, about);
   assert.equal(await actual.metrics(), await expected.metrics());
-  for (const what of ['a', 'b "quoted"\n', 'a']) {
+  for (const what of ['a', 'b "quoted" "twice"\n\n', '\\n\\', '', 'a']) {
     for (const value of [0, 0.001, 0.001_001, 1, 2, 2.5, 600, 601, 1e9, -1]) {
       histogram.observe({ what }, value);
       tally.measure(what, value);
     }
   }
-  for (let reading = 0; reading < 2; reading += 1) {
+  new CounterTally(expected, { name: 'calls', help: 'Calls.' }).count();
+  new CounterTally(actual, { name: 'calls', help: 'Calls.' }).count();
+  for (let reading = 0; reading < 2; reading += 1)
     assert.equal(await actual.metrics(), await expected.metrics());
-    assert.deepEqual(await asJson(actual), await asJson(expected));
-  }
 });
-
-/** Nobody here marks single figures, so prom-client has no exemplars to tell of. */
-async function asJson(registry: Registry): Promise<unknown> {
-  const text = JSON.stringify(await registry.getMetricsAsJSON());
-  return JSON.parse(text.replaceAll('"exemplar":null,', ''));
-}
 
 test('a page of metrics holds every request that is over, also one of minutes, and those under way', async () => {
   const metrics = createMetrics({ count: 3, countMax: 30, inFlight: 1, inFlightMax: 10, refused: 2 });
