@@ -11,6 +11,8 @@ interface Reader {
   readonly warn: (pointer: string, message: string) => void;
   /** Anchored nodes met so far; the parser's own look-up walks the whole document for each alias. */
   readonly anchors: Map<string, unknown>;
+  /** Mappings and lists that are being read. */
+  readonly open: Set<unknown>;
   /** Values read through an alias so far. */
   repeated: number;
 }
@@ -28,11 +30,14 @@ const unexpanded = /^\/routes\/\d+\/body\/(?:json|upload\/fields)\/schema\//;
 
 /**
  * Turns the YAML nodes into plain values, expands `${…}`, remembers every place and reports what strict reading
- * refuses: repeated keys, merge keys, aliases that are unknown or multiply without end. Warns of numbers that others read in
- * another way.
+ * refuses: repeated keys, merge keys, aliases that are unknown, repeat themselves or multiply without end. Warns of numbers
+ * that others read in another way.
  */
-export function readTree(root: Source['root'], options: Omit<Reader, 'anchors' | 'repeated'>): unknown {
-  const reader = { ...options, anchors: new Map<string, unknown>(), repeated: 0 };
+export function readTree(
+  root: Source['root'],
+  options: Omit<Reader, 'anchors' | 'open' | 'repeated'>,
+): unknown {
+  const reader = { ...options, anchors: new Map<string, unknown>(), open: new Set<unknown>(), repeated: 0 };
   const spot = { pointer: '', path: '', offset: root?.range[0] ?? 0, depth: 0, aliased: false };
   return readNode(reader, root, spot);
 }
@@ -52,11 +57,12 @@ function readNode(reader: Reader, node: unknown, spot: NodeSpot): unknown {
         spot,
         'there is no anchor (&name) above for this alias; a text that begins with * needs quotes',
       );
+    if (reader.open.has(target))
+      return refuse(reader, spot, 'this alias (*name) stands inside what it repeats');
     return readNode(reader, target, { ...spot, aliased: true });
   }
   if (isNode(node) && node.anchor !== undefined) reader.anchors.set(node.anchor, node);
-  if (isMap(node)) return readMap(reader, node, spot);
-  if (isSeq(node)) return readList(reader, node, spot);
+  if (isMap(node) || isSeq(node)) return readContainer(reader, node, spot);
   const value: unknown = isScalar(node) ? copyOf(node.value) : null;
   if (typeof value === 'string' && !unexpanded.test(spot.pointer)) return readText(reader, value, spot);
   reader.places.mark(spot, value);
@@ -72,6 +78,13 @@ function readNode(reader: Reader, node: unknown, spot: NodeSpot): unknown {
 /** To YAML 1.1 `010` is 8. */
 function startsWithZero(node: unknown): boolean {
   return isScalar(node) && /^[-+]?0\d/.test(node.source ?? '');
+}
+
+function readContainer(reader: Reader, node: YAMLMap | YAMLSeq, spot: NodeSpot): unknown {
+  reader.open.add(node);
+  const value = isMap(node) ? readMap(reader, node, spot) : readList(reader, node, spot);
+  reader.open.delete(node);
+  return value;
 }
 
 function readList(reader: Reader, node: YAMLSeq, spot: NodeSpot): unknown {
