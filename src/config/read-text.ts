@@ -20,12 +20,16 @@ export class UnusableText extends Error {
 export function readText(path: string): string {
   const bytes = readBytes(path);
   if (bytes.length > textBytesMax) throw new UnusableText('is larger than 1MB', true);
+  // UTF-16 without a byte order mark is valid UTF-8 as well, with NUL beside each letter.
+  if (bytes.subarray(0, 2).includes(0)) throw new UnusableText(notUtf8, true);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw new UnusableText('is not UTF-8 text', true);
+    throw new UnusableText(notUtf8, true);
   }
 }
+
+const notUtf8 = 'is not UTF-8 text';
 
 function readBytes(path: string): Buffer {
   let descriptor: number | undefined;

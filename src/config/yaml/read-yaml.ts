@@ -13,6 +13,7 @@ export interface Source {
  * every key with every other, and a megabyte of keys would keep it busy for minutes.
  */
 export function readYaml(text: string): Source {
+  if (text.includes('\r') && !text.includes('\n')) return { ...parse(''), faults: [linesEndWithCr] };
   try {
     return parse(text);
   } catch (error) {
@@ -21,6 +22,12 @@ export function readYaml(text: string): Source {
     return { ...parse(''), faults: [tooDeep] };
   }
 }
+
+/** A line break in YAML 1.2 (§5.4), which the parser takes for a character like any other. */
+const linesEndWithCr: SyntaxFault = {
+  offset: 0,
+  message: 'the lines end with CR alone, save the file with LF',
+};
 
 function parse(text: string): Source {
   const lines = new LineCounter();

@@ -68,6 +68,12 @@ test('lines may end as on Windows, and the file begin with a byte order mark', (
   assert.deepEqual(complaints(t, glued), ['2:3: a space is missing after this -']);
 });
 
+test('a file whose lines end with CR alone is told as that, whatever would be read of it', (t) => {
+  const says = ['1:1: the lines end with CR alone, save the file with LF'];
+  for (const text of [least, `# all of it\n${least}`, 'log: {}\n', `${upstream}\n\n${route}`])
+    assert.deepEqual(complaints(t, text.replaceAll('\n', '\r')), says, text);
+});
+
 test('commas that are missing very many times are told as that', (t) => {
   const says = '1:1: the file is nested too deeply, or very many commas are missing';
   assert.deepEqual(complaints(t, `a: {${' b: 1 c: 2'.repeat(5000)}}\n`), [says]);

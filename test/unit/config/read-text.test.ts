@@ -10,6 +10,14 @@ test('a file of a megabyte is read whole, and one byte more is too much', (t) =>
   assert.throws(() => readText(larger), { message: 'is larger than 1MB', opened: true });
 });
 
+test('UTF-16 is no text here, with or without a byte order mark', (t) => {
+  for (const text of ['log: {}', '\uFEFFlog: {}']) {
+    const little = Buffer.from(text, 'utf16le');
+    for (const bytes of [little, Buffer.from(little).swap16()])
+      assert.throws(() => readText(writeTemporary(t, bytes)), { message: 'is not UTF-8 text', opened: true });
+  }
+});
+
 test('no file stays open, whether it could be read or not', (t) => {
   const files = [writeTemporary(t, 'x'), writeTemporary(t, Uint8Array.of(0xff)), '/'];
   const before = openFiles().size;
