@@ -26,19 +26,22 @@ export function shorten(text: string, columnsMax: number): string {
   return `${kept}…`;
 }
 
+/** How wide the columns of a table are that comes in parts. Each part widens them where it must, and none makes them narrower. */
+export type Widths = number[];
+
 /** A table for people, with a dim heading. */
 export function printTable(
   heading: readonly string[],
   rows: readonly (readonly string[])[],
   stream: NodeJS.WritableStream,
+  widths?: Widths,
 ): string {
-  const [first = '', ...rest] = alignRows([heading, ...rows]);
+  const [first = '', ...rest] = alignRows([heading, ...rows], widths);
   return `${[styleText('dim', first, { stream }), ...rest].join('\n')}\n`;
 }
 
 /** Rows with their cells aligned, without trailing blanks. */
-export function alignRows(rows: readonly (readonly string[])[]): readonly string[] {
-  const widths: number[] = [];
+export function alignRows(rows: readonly (readonly string[])[], widths: Widths = []): readonly string[] {
   for (const row of rows) {
     for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, columnsOf(cell));
   }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { printable } from '../content/printable.ts';
 import type { Page } from '../keys/key-pages.ts';
+import type { Widths } from './columns.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -16,8 +17,8 @@ export interface ListFlags {
 /** What a command lists. */
 interface Listing<T> {
   readonly read: (cursor: string | undefined, limit: number) => Promise<Page<T>>;
-  /** As a table, whose first line is its heading. */
-  readonly print: (items: readonly T[], stream: NodeJS.WritableStream) => string;
+  /** As a table, whose first line is its heading, and whose columns are at least as wide as those of the pages before. */
+  readonly print: (items: readonly T[], stream: NodeJS.WritableStream, widths: Widths) => string;
   readonly idOf: (item: T) => string;
   /** What an id is the id of. */
   readonly noun: string;
@@ -36,6 +37,7 @@ export async function listPages<T>(
   let cursor = options.cursor;
   let left = options.all === true ? Infinity : options.limit;
   let some = false;
+  const widths: Widths = [];
   let code: number = exitCodes.ok;
   while (left > 0) {
     const { items, unreadable, next } = await read(cursor, Math.min(left, pageMax));
@@ -59,7 +61,7 @@ export async function listPages<T>(
     if (items.length === 0) return '';
     if (options.json === true) return items.map((item) => `${JSON.stringify(item)}\n`).join('');
     if (options.quiet === true) return items.map((item) => `${idOf(item)}\n`).join('');
-    const table = print(items, stdout);
+    const table = print(items, stdout, widths);
     // Its heading stands above the first page alone, so that rows can be counted.
     return some ? table.slice(table.indexOf('\n') + 1) : table;
   }

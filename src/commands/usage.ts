@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import type { ChosenQuotas, KeyUsage, UsagePeriods } from '../quota/usage-book.ts';
-import { printTable } from './columns.ts';
+import { printTable, type Widths } from './columns.ts';
 import { atDesk, type CommandFlags, type TerminalDesk } from './desk.ts';
 import { exitCodes } from './exit-codes.ts';
 import { listPages, type ListFlags } from './list-pages.ts';
@@ -77,7 +77,7 @@ function listUsage({ usage, config, terminal }: TerminalDesk, flags: UsageFlags)
     nothing: 'There is no key. Make one with: gatehouse keys create',
     idOf: ({ key }) => key,
     noun: 'the usage of key',
-    print: (usages, stream) => printUsage(usages, { plans: config.plans, ended, stream }),
+    print: (usages, stream, widths) => printUsage(usages, { plans: config.plans, ended, stream, widths }),
     read: (cursor, limit) => usage.list({ ended, cursor, limit }),
   });
 }
@@ -86,11 +86,12 @@ const heading = ['KEY', 'PLAN', 'QUOTA', 'LIMIT', 'USED', 'LEASED', 'REMAINING']
 
 interface UsageTable extends Pick<Config, 'plans'>, UsagePeriods {
   readonly stream: NodeJS.WritableStream;
+  readonly widths?: Widths;
 }
 
-function printUsage(usages: readonly KeyUsage[], { plans, ended, stream }: UsageTable): string {
+function printUsage(usages: readonly KeyUsage[], { plans, ended, stream, widths }: UsageTable): string {
   const rows = usages.flatMap((usage) => rowsOf(usage, plans.has(usage.plan)));
-  return printTable([...heading, ended === true ? 'ENDED' : 'RESETS'], rows, stream);
+  return printTable([...heading, ended === true ? 'ENDED' : 'RESETS'], rows, stream, widths);
 }
 
 function rowsOf({ key, plan, quotas }: KeyUsage, isPlanKnown: boolean): readonly (readonly string[])[] {

@@ -2,13 +2,13 @@ import { styleText } from 'node:util';
 import { counted } from '../../config/wording.ts';
 import type { AuditView } from '../../keys/key-pages.ts';
 import type { KeyView } from '../../keys/key-view.ts';
-import { alignRows, printTable, shorten } from '../columns.ts';
+import { alignRows, printTable, shorten, type Widths } from '../columns.ts';
 
 const heading = ['ID', 'NAME', 'OWNER', 'PLAN', 'STATE', 'SECRET', 'LAST USED', 'EXPIRES'];
 const auditHeading = ['WHEN', 'WHO', 'ACTION', 'KEY', 'WHAT CHANGED'];
 const nameColumnsMax = 24;
 
-export function printKeys(keys: readonly KeyView[], stream: NodeJS.WritableStream): string {
+export function printKeys(keys: readonly KeyView[], stream: NodeJS.WritableStream, widths?: Widths): string {
   const rows = keys.map((key) => [
     key.id,
     shorten(key.name, nameColumnsMax),
@@ -19,7 +19,7 @@ export function printKeys(keys: readonly KeyView[], stream: NodeJS.WritableStrea
     printInstant(key.lastUsedAt),
     printInstant(key.expiresAt),
   ]);
-  return printTable(heading, rows, stream);
+  return printTable(heading, rows, stream, widths);
 }
 
 export function printKey(key: KeyView, stream: NodeJS.WritableStream): string {
@@ -63,7 +63,11 @@ function endOf({ expiresAt, expired }: KeyView['secrets'][number], { revokedAt }
   return `${expired ? 'expired' : 'works until'} ${printInstant(expiresAt)}`;
 }
 
-export function printAudit(entries: readonly AuditView[], stream: NodeJS.WritableStream): string {
+export function printAudit(
+  entries: readonly AuditView[],
+  stream: NodeJS.WritableStream,
+  widths?: Widths,
+): string {
   const rows = entries.map((entry) => [
     printInstant(entry.at),
     entry.actor,
@@ -71,7 +75,7 @@ export function printAudit(entries: readonly AuditView[], stream: NodeJS.Writabl
     entry.keyId ?? counted(entry.keys, 'key'),
     entry.action === 'create' || entry.action === 'rotate' ? '' : changesText(entry),
   ]);
-  return printTable(auditHeading, rows, stream);
+  return printTable(auditHeading, rows, stream, widths);
 }
 
 /** An instant for people: to the minute, in UTC. */

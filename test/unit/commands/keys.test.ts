@@ -164,6 +164,18 @@ test('a long list comes in parts, each of which says where the next begins, or w
   );
 });
 
+test('rows of a later page stand under the heading, which the first page has alone', async (t) => {
+  const keys = [{ id: 'of-the-file', plan: 'free', secret: 'the-secret-of-this-file' }];
+  const { run, cli } = withoutStore(t, { keys });
+  for (const id of ['a', 'b', 'c']) await run('create', '--plan', 'free', '--id', id);
+  for (const id of ['a', 'b']) await run('revoke', id, '--yes');
+  const { stdout } = await cli('usage', 'show', '--limit', '2');
+  assert.equal(
+    stdout,
+    'KEY          PLAN  QUOTA  LIMIT  USED  LEASED  REMAINING  RESETS\nof-the-file  free  none\nc            free  none\n',
+  );
+});
+
 test('a list has the keys that its flags ask for, and no others', async (t) => {
   const { run } = withoutStore(t);
   for (const [id, ...flags] of [
