@@ -49,9 +49,9 @@ function wordsOf(command: Command, path: string): readonly CommandWords[] {
 }
 
 /**
- * Words that are neither an option nor a command are values; they follow the command, whose words are still offered. For the value
- * of an option, and where a command takes a file, files are offered, as a shell does by itself when it has nothing else. What is
- * computed stands in `$((…))`: in a slice zsh takes a letter after the colon for a modifier.
+ * Words that are neither an option nor a command are values; they follow the command, whose words are still offered. Those of `help`
+ * are commands. For the value of an option, and where a command takes a file, files are offered, as a shell does by itself when it has
+ * nothing else. What is computed stands in `$((…))`: in a slice zsh takes a letter after the colon for a modifier.
  */
 function bashScript(name: string, commands: readonly CommandWords[]): string {
   const longestFirst = commands.toSorted((a, b) => b.path.length - a.path.length);
@@ -68,7 +68,7 @@ function bashScript(name: string, commands: readonly CommandWords[]): string {
   COMPREPLY=()
   case "\${COMP_WORDS[COMP_CWORD-1]}" in -c|${[...valued].join('|')}) return ;; esac
   for word in "\${COMP_WORDS[@]:1:$((COMP_CWORD - 1))}"; do
-    case "$word" in -*) ;; *) path="$path $word" ;; esac
+    case "$word" in -*|help) ;; *) path="$path $word" ;; esac
   done
   case "$path" in
 ${cases.join('\n')}
