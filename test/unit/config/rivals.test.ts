@@ -5,6 +5,7 @@ import { rivalsOf } from '../../../src/config/rivals.ts';
 import { compareSegments, segmentsOf } from '../../../src/config/route-path.ts';
 import type { RawRoute } from '../../../src/config/schema.ts';
 import { answeredMethods } from '../../../src/config/schema/routes.ts';
+import { doesNotHang } from '../../helpers/no-hang.ts';
 
 function routesOf(texts: string, lengths: fc.ArrayConstraints, count: number) {
   const part = fc.oneof(fc.constantFrom(...texts.split('')), fc.constantFrom(':x', ':y'));
@@ -17,6 +18,7 @@ function routesOf(texts: string, lengths: fc.ArrayConstraints, count: number) {
 
 for (const [name, routes] of Object.entries({
   'of many shapes': routesOf('abc', { maxLength: 4 }, 40),
+  'of one text': routesOf('a', { maxLength: 6 }, 60),
   'of few shapes': routesOf('abcdefghijklmnopqrst', { minLength: 2, maxLength: 2 }, 150),
 })) {
   test(`among routes ${name} the rival of one is the first before it that competes with it`, () => {
@@ -35,6 +37,15 @@ for (const [name, routes] of Object.entries({
     );
   });
 }
+
+test('long routes of many lengths and shapes, as alike as they can be, are told apart', () => {
+  const routes = Array.from({ length: 8000 }, (_, at) => {
+    const parts: string[] = Array.from({ length: 20 + (at % 400) }, () => 'a');
+    parts[Math.floor(at / 400)] = ':x';
+    return { path: `/${parts.join('/')}/${at}`, methods: ['GET'] } as unknown as RawRoute;
+  });
+  doesNotHang(() => assert.equal(rivalsOf(routes).size, 0));
+});
 
 function compete(one: RawRoute, other: RawRoute): boolean {
   const relation = compareSegments(segmentsOf(one.path), segmentsOf(other.path));
