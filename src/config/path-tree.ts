@@ -38,6 +38,17 @@ export class PathTree<Value> {
     return (part === '' ? undefined : this.#named?.find(parts, at + 1)) ?? this.#rest;
   }
 
+  /** Whether some request fits both this pattern and one of these paths; it is looked at from `at` on. */
+  meets(pattern: readonly Segment[], at = 0): boolean {
+    const segment = pattern[at];
+    if (segment === undefined) return this.#end !== undefined;
+    if (this.#rest !== undefined) return true;
+    if (segment.kind === 'rest') return this.#named !== undefined || this.#literals.size > 0;
+    if (this.#named?.meets(pattern, at + 1) === true) return true;
+    if (segment.kind === 'literal') return this.#next(segment.text)?.meets(pattern, at + 1) ?? false;
+    return this.#literals.values().some((below) => below.meets(pattern, at + 1));
+  }
+
   /** Most texts are their own key, and to ask for it takes longer than to look. */
   #next(part: string): PathTree<Value> | undefined {
     if (this.#literals.size === 0) return undefined;

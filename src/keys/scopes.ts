@@ -1,5 +1,6 @@
 import type { Route } from '../config/config.ts';
-import { compareSegments, fits, segmentsOf, type Segment } from '../config/route-path.ts';
+import { PathTree } from '../config/path-tree.ts';
+import { fits, segmentsOf, type Segment } from '../config/route-path.ts';
 
 /**
  * Whether the scopes of a key cover a request. A scope is the name of a route, or a pattern of paths as routes have them:
@@ -18,19 +19,25 @@ function isChosen(name: string): boolean {
 }
 
 /** Whether this scope could cover some request on one of the routes. */
-export function isOfUse(scope: string, routes: readonly Pick<Route, 'name' | 'path'>[]): boolean {
-  if (routes.some(({ name }) => name === scope)) return true;
-  if (!scope.startsWith('/')) return false;
-  const pattern = segmentsOf(scope);
-  const paths = compiledRoutes.getOrInsertComputed(routes, pathsOf);
-  return paths.some((path) => compareSegments(pattern, path) !== 'apart');
+export function isOfUse(scope: string, routes: readonly NamedPath[]): boolean {
+  const { names, paths } = compiledRoutes.getOrInsertComputed(routes, compileRoutes);
+  return names.has(scope) || (scope.startsWith('/') && paths.meets(segmentsOf(scope)));
+}
+
+type NamedPath = Pick<Route, 'name' | 'path'>;
+
+interface CompiledRoutes {
+  readonly names: ReadonlySet<string>;
+  readonly paths: PathTree<NamedPath>;
 }
 
 /** An import asks about the same routes a million times. */
-const compiledRoutes = new WeakMap<readonly Pick<Route, 'path'>[], readonly (readonly Segment[])[]>();
+const compiledRoutes = new WeakMap<readonly NamedPath[], CompiledRoutes>();
 
-function pathsOf(routes: readonly Pick<Route, 'path'>[]): readonly (readonly Segment[])[] {
-  return routes.map(({ path }) => segmentsOf(path));
+function compileRoutes(routes: readonly NamedPath[]): CompiledRoutes {
+  const paths = new PathTree<NamedPath>((text) => text);
+  for (const route of routes) paths.add(segmentsOf(route.path), route);
+  return { names: new Set(routes.map(({ name }) => name)), paths };
 }
 
 const compiled = new WeakMap<readonly string[], readonly (readonly Segment[])[]>();

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { compareSegments, segmentsOf } from '../../../src/config/route-path.ts';
 import { covers, isOfUse } from '../../../src/keys/scopes.ts';
+import { doesNotHang } from '../../helpers/no-hang.ts';
 
 const route = { name: 'names' };
 
@@ -46,16 +49,41 @@ test('a scope that no route can fit is of no use', () => {
     assert.ok(!isOfUse(scope, routes), scope);
 });
 
-test('the paths of routes are taken apart once, however many scopes are asked about', () => {
-  let reads = 0;
+const part = fc.constantFrom('a', 'b', 'c', ':x');
+const anyPath = fc
+  .tuple(fc.array(part, { maxLength: 4 }), fc.boolean())
+  .map(([parts, rest]) => `/${[...parts, ...(rest ? ['*'] : [])].join('/')}`);
+
+test('a pattern is of use where it is not apart from the path of some route', () => {
+  fc.assert(
+    fc.property(anyPath, fc.array(anyPath, { maxLength: 6 }), (scope, paths) => {
+      const routes = paths.map((path, at) => ({ name: `r${at}`, path }));
+      const isApart = (path: string) => compareSegments(segmentsOf(scope), segmentsOf(path)) === 'apart';
+      assert.equal(isOfUse(scope, routes), !paths.every(isApart));
+    }),
+  );
+});
+
+test('routes are read once, however many scopes are asked about', () => {
+  const reads = { name: 0, path: 0 };
   const watched = {
-    name: 'names',
+    get name() {
+      reads.name += 1;
+      return 'names';
+    },
     get path() {
-      reads += 1;
+      reads.path += 1;
       return '/v1/name';
     },
   };
   const routes = [watched];
-  for (const scope of ['/v1/*', '/v2/*', '/v1/name']) isOfUse(scope, routes);
-  assert.equal(reads, 1);
+  for (const scope of ['/v1/*', '/v2/*', '/v1/name', 'names']) isOfUse(scope, routes);
+  assert.deepEqual(reads, { name: 1, path: 1 });
+});
+
+test('a scope is compared with the routes that begin as it does, and not with each', () => {
+  const routes = Array.from({ length: 30_000 }, (_, at) => ({ name: `r${at}`, path: `/v1/tenants/${at}` }));
+  doesNotHang(() => {
+    for (let at = 0; at < 200_000; at += 1) assert.ok(!isOfUse(`/v1/tenants/x${at}`, routes));
+  });
 });
