@@ -47,14 +47,12 @@ export function createTargets(config: UpstreamConfig, events: TargetEvents): Tar
     const now = performance.now();
     const isLeft = (one: Target): boolean => !unreached?.has(one);
     const isReady = (one: Target): boolean => one.asideUntil <= now && isLeft(one);
-    let ready = healthy.filter(isReady);
+    let best = leastBusy(healthy, isReady);
     // Then those that are not healthy are no worse than none: they may only lack what their health path asks for.
-    if (ready.length === 0) ready = all.filter(isReady);
-    if (ready.length === 0) {
-      return all.filter(isLeft).toSorted((a, b) => a.asideUntil - b.asideUntil)[0] as Target;
+    if (best.length === 0) best = leastBusy(all, isReady);
+    if (best.length === 0) {
+      return all.filter(isLeft).reduce((first, one) => (one.asideUntil < first.asideUntil ? one : first));
     }
-    const least = Math.min(...ready.map(({ seats }) => seats.ahead));
-    const best = ready.filter(({ seats }) => seats.ahead === least);
     // Only these take turns: what one that is passed over would have had falls to all of them, not to the one behind it.
     return best[turn % best.length] as Target;
   }
@@ -75,6 +73,20 @@ export function createTargets(config: UpstreamConfig, events: TargetEvents): Tar
       for (const target of all) target.close();
     },
   };
+}
+
+/** Those of all that are ready which have the shortest line. It is one pass: each request asks, and there may be a thousand targets. */
+function leastBusy(targets: readonly Target[], isReady: (one: Target) => boolean): readonly Target[] {
+  let least = Infinity;
+  let best: Target[] = [];
+  for (const one of targets) {
+    const { ahead } = one.seats;
+    if (ahead > least || !isReady(one)) continue;
+    if (ahead < least) best = [];
+    least = ahead;
+    best.push(one);
+  }
+  return best;
 }
 
 type Ending = Pick<ExchangeListener, 'resolve' | 'reject'>;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ExchangeFailed } from '../../../src/upstream/exchange.ts';
 import { ClientGone, ResponseTimeout } from '../../../src/upstream/failures.ts';
+import { Seats } from '../../../src/upstream/seats.ts';
 import { createTargets, type Target } from '../../../src/upstream/targets.ts';
 
 function threeTargets() {
@@ -53,6 +54,15 @@ test('a target whose connections are all in use is passed over, and where all ar
   takeSeat(one);
   takeSeat(two);
   assert.deepEqual(turns(3), ['3', '3', '3']);
+});
+
+test('the line of each target is looked at once for a choice', (t) => {
+  const { two, turns } = threeTargets();
+  const ahead = t.mock.getter(Seats.prototype, 'ahead', function countAhead(this: Seats) {
+    return this === two.seats ? 1 : 0;
+  });
+  assert.deepEqual(turns(2), ['1', '3']);
+  assert.equal(ahead.mock.callCount(), 6);
 });
 
 test('a target that was set aside is used only where all were, the first of them first, and again after two seconds', (t) => {
