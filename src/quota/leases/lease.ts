@@ -54,8 +54,9 @@ export class Lease {
   /** Units reserved since the last draw, which was at `#drawnAt`. Monotonic time, like all that follow. */
   #spent = 0;
   #drawnAt: number;
-  /** What the costliest request cost that was served from here. */
+  /** What the costliest request cost that was served from here lately, and when that was. */
   #costliest = 1;
+  #costliestAt = -Infinity;
   #touchedAt: number;
   /** Until then the store is not asked again for `#deniedNeed` units or more: it has just said no. */
   #deniedUntil = 0;
@@ -129,8 +130,11 @@ export class Lease {
   take(cost: number, mono: number): Reservation {
     this.#units -= cost;
     this.#spent += cost;
-    if (cost > this.#costliest) this.#costliest = cost;
     this.#touchedAt = mono;
+    if (cost >= this.#costliest || mono - this.#costliestAt > paceMs) {
+      this.#costliest = Math.max(cost, 1);
+      this.#costliestAt = mono;
+    }
     return new Reservation(this, cost, false);
   }
 

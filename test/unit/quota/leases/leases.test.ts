@@ -252,6 +252,17 @@ test('a process that serves dear requests holds nothing that another lacks for t
   await take(other, rule, 500);
 });
 
+test('one dear request does not end the drawing ahead for the cheap ones that follow', async () => {
+  const { scene, leases } = openLeases();
+  const rule = aPlan({ quotas: [aQuota(10_000)] });
+  await take(leases, rule, 500);
+  for (let count = 0; count < 2000; count += 1) {
+    await take(leases, rule);
+    await scene.clock.pass(5);
+  }
+  assert.ok(scene.ledger.draws.length < 400, `${scene.ledger.draws.length} draws`);
+});
+
 test('strict never draws more than requests wait for', async () => {
   const scene = createLedgerScene();
   const strict = aPlan({ quotas: [aQuota(100_000)], consistency: 'strict' });
