@@ -11,7 +11,7 @@ type Chunks = Required<
   Pick<AsyncIterableIterator<Buffer, void>, 'next' | 'return' | typeof Symbol.asyncIterator>
 >;
 
-/** What there is to know of it for who reads it on. */
+/** The chunks of a body that is being read, for one who may end the reading. */
 export type Arriving = AsyncIterable<Buffer> & Pick<ArrivingBody, 'stop'>;
 
 /** How a body is read. */

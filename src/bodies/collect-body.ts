@@ -33,7 +33,10 @@ export function takeArrived(
   return memory.take(size) ? (req.read(size) as Buffer) : undefined;
 }
 
-/** All bytes of a body, if they come in time. A declared length is a claim, and a chunked body declares none. 400 408 413 499 503. */
+/**
+ * All bytes of a body, if they come in time. They are counted as they arrive: a declared length is a claim, and a chunked body
+ * declares none. 400 408 413 499 503.
+ */
 export async function collectBody(
   req: IncomingMessage,
   sizeMax: number,
@@ -47,13 +50,16 @@ export async function collectBody(
   });
   const collected = new CollectedBytes(sizeMax);
   try {
-    for await (const chunk of arriving) {
+    for (let next = await arriving.next(); next.done !== true; next = await arriving.next()) {
+      const chunk = next.value;
       if (collected.length + chunk.length > sizeMax) throw tooLarge(sizeMax);
       if (!memory.take(chunk.length)) throw noBodyMemory();
       collected.takeOver(chunk);
     }
   } catch (error) {
+    // Before anything is waited for: others whose bodies come in this turn need the room.
     memory.giveBack(collected.length);
+    arriving.stop();
     throw error;
   }
   return collected.take();

@@ -40,6 +40,25 @@ test('a body that has come in time is not late afterwards', async (t) => {
   assert.equal(brokenBy(req), undefined);
 });
 
+test('what a body that finds no memory has held is there for those whose pieces came with its last', async () => {
+  const memory = new BodyMemory(memoryBytes);
+  const bodies = ['first', 'second'].map(() => {
+    const req = new IncomingMessage(new Socket());
+    return {
+      req,
+      body: collectBody(req, 100, { rooms: { memory, requestMs: 60_000 }, visit: { bytesIn: 0 } }),
+    };
+  });
+  const [first, second] = bodies as [(typeof bodies)[0], (typeof bodies)[0]];
+  const refused = assert.rejects(first.body, { code: 'overloaded' });
+  for (const { req } of bodies) req.push('abcd');
+  await turn();
+  for (const { req } of bodies) req.push('efgh');
+  second.req.push(null);
+  await refused;
+  assert.equal(String(await second.body), 'abcdefgh');
+});
+
 const ends: Record<string, readonly [code: string, end: (req: IncomingMessage) => void]> = {
   'is a byte too large': ['body_too_large', (req) => req.push('gh')],
   'finds no memory for its end': ['overloaded', (req) => req.push('defghijk')],
