@@ -86,8 +86,8 @@ function decode(segment: string): string {
 
 /**
  * Also folds letters that have only one case in common, since some servers compare that: the upper case of `ı` and `i`, of `ſ` and
- * `s`; the lower one of `İ` and `i` letter by letter, as Go and Java see it, where JavaScript writes two characters.
+ * `s`; the lower one of `İ` and `i`, as Go and Java see it, where JavaScript and others write two characters.
  */
 function foldCase(text: string): string {
-  return text.replaceAll('İ', 'i').toUpperCase().toLowerCase();
+  return text.toUpperCase().toLowerCase().replaceAll('i\u0307', 'i');
 }

@@ -59,6 +59,7 @@ const cases: [line: string, status: number, headers?: Readonly<Record<string, st
   ['POST /api/v2/files/secret/', 404],
   ['GET /api/v2/files/s%C4%B1gn', 404],
   ['GET /api/v2/files/s%C4%B0gn', 404],
+  ['GET /api/v2/files/si%CC%87gn', 404],
   ['GET /api/v2/files/s%C3%AFgn', 200],
   ['POST /api/v2/files/secre%74', 400],
   ['GET /api/v2/files/secret', 405, { allow: 'POST' }],
