@@ -54,8 +54,10 @@ export function typesWithExtension(): readonly string[] {
   return [...knownTypes()];
 }
 
+let known: ReadonlySet<string> | undefined;
+
 function knownTypes(): ReadonlySet<string> {
-  return new Set([...extensionTable().values()].flatMap((types) => [...types]));
+  return (known ??= new Set([...extensionTable().values()].flatMap((types) => [...types])));
 }
 
 /** The canonical types that a content signature, as the signature library names it, leaves possible. */
