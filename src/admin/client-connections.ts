@@ -35,8 +35,9 @@ export function leadRequests(server: Server, listener: RequestListener): { reado
   function findSpare(): Socket | undefined {
     let unread: Socket | undefined;
     for (const [socket, { unanswered }] of conversations) {
-      if (unanswered.values().every(({ headersSent }) => headersSent)) return socket;
-      if (unanswered.values().every(({ headersSent, req }) => headersSent || !req.complete)) unread = socket;
+      const awaited = [...unanswered].filter(({ headersSent }) => !headersSent);
+      if (awaited.length === 0) return socket;
+      if (awaited.every(({ req }) => !req.complete)) unread = socket;
     }
     return unread;
   }
