@@ -36,7 +36,8 @@ export function rivalsOf(routes: readonly RawRoute[]): ReadonlyMap<Contender, Co
       if (family.members.every((one) => bound(one) <= others.begins)) break;
       const candidates = candidatesAmong(others, family);
       for (const one of family.members) {
-        const rival = candidates(one).find((other) => other.at < bound(one) && compete(one, other));
+        const first = bound(one);
+        const rival = candidates(one).find((other) => other.at < first && compete(one, other));
         if (rival !== undefined) rivals.set(one, rival);
       }
     }
